@@ -32,30 +32,19 @@ static void compare(struct busy *b, unsigned one, unsigned other)
 
 static void note_served(struct busy *b, unsigned flow, uint32_t cost)
 {
-    if (b->line[flow].n == 0) {
+    if (b->line[flow].frames.n == 0) {
         busy_reweigh(b);
         return;
     }
     b->line[flow].served += cost;
     for (unsigned i = 0; i < AGG_JOBS; i++)
-        if (b->line[i].n > 0 && i != flow)
+        if (b->line[i].frames.n > 0 && i != flow)
             compare(b, flow, i);
-}
-
-static struct frame *take(struct busy *b, unsigned flow)
-{
-    struct busy_line *line = &b->line[flow];
-    struct frame *f = line->first;
-
-    line->first = f->next;
-    line->n--;
-    b->held--;
-    return f;
 }
 
 static bool may_be_served(struct busy *b, unsigned flow)
 {
-    return b->line[flow].n > 0 && share_turns_ask(&b->turns, flow, b->cfg.quantum(b->cfg.ctx, flow));
+    return b->line[flow].frames.n > 0 && share_turns_ask(&b->turns, flow, b->cfg.quantum(b->cfg.ctx, flow));
 }
 
 /* The next frame; one waits. Of one job, as long as it may be served: so jobs are as far ahead of one another
@@ -67,8 +56,9 @@ static struct frame *next_frame(struct busy *b)
             share_turns_next(&b->turns);
             in_vain = 0;
         }
-    struct frame *f = take(b, b->flow);
+    struct frame *f = frame_line_take(&b->line[b->flow].frames);
 
+    b->held--;
     share_turns_serve(&b->turns, b->flow, cost_of(f));
     note_served(b, b->flow, cost_of(f));
     return f;
@@ -90,7 +80,7 @@ static void on_turn(void *ctx, uint64_t stint)
 
 void busy_put(struct busy *b, unsigned flow, struct frame *f)
 {
-    struct busy_line *line = &b->line[flow];
+    struct frame_line *line = &b->line[flow].frames;
 
     if (b->cfg.ns_per_kb == 0) {
         b->cfg.serve(b->cfg.ctx, f);
@@ -101,14 +91,9 @@ void busy_put(struct busy *b, unsigned flow, struct frame *f)
         frame_free(f);
         return;
     }
-    f->next = NULL;
-    if (line->n++ == 0) {
-        line->first = f;
+    frame_line_put(line, f);
+    if (line->n == 1)
         busy_reweigh(b);
-    } else {
-        line->last->next = f;
-    }
-    line->last = f;
     b->held++;
     b->waited++;
     may_be_served(b, flow); /* it takes part from now on, not only when it is looked at */
@@ -121,8 +106,8 @@ void busy_put(struct busy *b, unsigned flow, struct frame *f)
 void busy_drop(struct busy *b)
 {
     for (unsigned i = 0; i < AGG_JOBS; i++)
-        while (b->line[i].n > 0)
-            frame_free(take(b, i));
+        frame_line_drop(&b->line[i].frames);
+    b->held = 0;
     share_turns_init(&b->turns);
     busy_reweigh(b);
     b->stint++;

@@ -22,8 +22,7 @@ struct busy {
     struct busy_config cfg;
     struct share_turns turns;
     struct busy_line {
-        struct frame *first, *last;
-        unsigned n;
+        struct frame_line frames;
         uint64_t served; /* since the same jobs wait */
     } line[AGG_JOBS];
     unsigned held;

@@ -13,21 +13,10 @@ void desk_open(struct desk *d, uint64_t seed)
     d->handling = false;
 }
 
-static struct frame *take(struct desk_line *line)
-{
-    struct frame *f = line->first;
-
-    line->first = f->next;
-    line->n--;
-    return f;
-}
-
 void desk_close(struct desk *d)
 {
-    while (d->members.n > 0)
-        frame_free(take(&d->members));
-    while (d->strangers.n > 0)
-        frame_free(take(&d->strangers));
+    frame_line_drop(&d->members);
+    frame_line_drop(&d->strangers);
     d->stint++;
 }
 
@@ -41,12 +30,12 @@ void desk_list_members(struct desk *d)
 }
 
 /* Returns how many were handled. */
-static unsigned handle_some(struct desk *d, struct desk_line *line, unsigned most)
+static unsigned handle_some(struct desk *d, struct frame_line *line, unsigned most)
 {
     unsigned n = 0;
 
     for (; n < most && line->n > 0; n++)
-        d->cfg.handle(d->cfg.ctx, take(line));
+        d->cfg.handle(d->cfg.ctx, frame_line_take(line));
     return n;
 }
 
@@ -66,19 +55,14 @@ static void on_turn(void *ctx, uint64_t stint)
         sim_at(d->cfg.sim, d->cfg.sim->now + (members + strangers) * d->cfg.message_ns, on_turn, d, stint);
 }
 
-static void let_wait(struct desk *d, struct desk_line *line, struct frame *f)
+static void let_wait(struct desk *d, struct frame_line *line, struct frame *f)
 {
     if (line->n == DESK_PLACES) {
         d->lost++;
         frame_free(f);
         return;
     }
-    f->next = NULL;
-    if (line->n++ == 0)
-        line->first = f;
-    else
-        line->last->next = f;
-    line->last = f;
+    frame_line_put(line, f);
     if (!d->handling) {
         d->handling = true;
         sim_at(d->cfg.sim, d->cfg.sim->now, on_turn, d, d->stint);

@@ -17,16 +17,11 @@ struct desk_config {
     void *ctx;
 };
 
-struct desk_line {
-    struct frame *first, *last;
-    unsigned n;
-};
-
 struct desk {
     struct desk_config cfg;
     struct ctl_intake_rules rules;
     struct ctl_intake intake;
-    struct desk_line members, strangers;
+    struct frame_line members, strangers;
     uint64_t stint; /* counts from the last time that it was opened */
     bool handling;  /* the event of the next messages is scheduled */
     uint64_t not_let_in, lost;

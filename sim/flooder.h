@@ -21,14 +21,10 @@ struct flooder {
     uint64_t rng, incarnation;
     uint32_t serial;
     uint64_t messages;
-    bool gone;
+    bool gone; /* sent away, by its owner */
 };
 
 /* Floods from now until the scenario is calm, if it has one, or he is sent away. */
 void flooder_start(struct flooder *f, const struct flooder_config *cfg);
-static inline void flooder_stop(struct flooder *f)
-{
-    f->gone = true;
-}
 
 #endif

@@ -22,7 +22,7 @@ struct forger {
     struct forger_config cfg;
     uint64_t rng;
     uint64_t messages;
-    bool gone;
+    bool gone;     /* sent away, by its owner */
     unsigned seen; /* so far */
     struct forger_message {
         bool up; /* from a worker */
@@ -33,10 +33,6 @@ struct forger {
 };
 
 void forger_start(struct forger *f, const struct forger_config *cfg);
-static inline void forger_stop(struct forger *f)
-{
-    f->gone = true;
-}
 
 /* A frame on its way, up or down; he takes note of those that he may imitate. */
 void forger_see(struct forger *f, const struct frame *frame, bool up);

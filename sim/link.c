@@ -78,6 +78,33 @@ void frame_free(struct frame *frame)
     free(frame);
 }
 
+void frame_line_put(struct frame_line *line, struct frame *frame)
+{
+    frame->next = NULL;
+    if (line->n++ == 0)
+        line->first = frame;
+    else
+        line->last->next = frame;
+    line->last = frame;
+}
+
+struct frame *frame_line_take(struct frame_line *line)
+{
+    struct frame *f = line->n > 0 ? line->first : NULL;
+
+    if (f != NULL) {
+        line->first = f->next;
+        line->n--;
+    }
+    return f;
+}
+
+void frame_line_drop(struct frame_line *line)
+{
+    for (struct frame *f; (f = frame_line_take(line)) != NULL;)
+        frame_free(f);
+}
+
 static void arrive(void *ctx, uint64_t argument)
 {
     struct link *link = ctx;

@@ -77,6 +77,15 @@ struct frame *frame_new(unsigned host, uint16_t switch_port, uint16_t host_port,
 struct frame *frame_copy(const struct frame *frame);
 void frame_free(struct frame *frame);
 
+/* Frames that wait, the first to come the first to go. */
+struct frame_line {
+    struct frame *first, *last;
+    unsigned n;
+};
+void frame_line_put(struct frame_line *line, struct frame *frame); /* takes it over */
+struct frame *frame_line_take(struct frame_line *line);            /* the caller's now; NULL: none waits */
+void frame_line_drop(struct frame_line *line);                     /* all of them */
+
 /* UDP's checksum says so. */
 static inline bool frame_is_dropped(const struct frame *f)
 {

@@ -18,14 +18,10 @@ struct operator
     struct operator_config cfg;
     uint64_t rng;
     uint64_t ended, drained;
-    bool gone;
+    bool gone; /* sent away, by its owner */
 };
 
 /* Acts from now until the scenario is calm, if it has one. */
 void operator_start(struct operator* o, const struct operator_config *cfg);
-static inline void operator_stop(struct operator* o)
-{
-    o->gone = true;
-}
 
 #endif

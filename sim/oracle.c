@@ -56,9 +56,8 @@ struct formation *oracle_ready(struct oracle *o, struct program *program, unsign
     return f;
 }
 
-void oracle_begun(struct oracle *o, struct formation *f, unsigned rank)
+void oracle_begun(struct formation *f, unsigned rank)
 {
-    (void)o;
     f->rank[rank].begun++;
 }
 
@@ -102,9 +101,8 @@ void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, cons
         check_sum(o, f, rank, call, tensor);
 }
 
-void oracle_ended(struct oracle *o, struct formation *f, unsigned rank, bool well)
+void oracle_ended(struct formation *f, unsigned rank, bool well)
 {
-    (void)o;
     f->rank[rank].ended = true;
     f->rank[rank].well = well;
     if (well)
@@ -154,9 +152,9 @@ bool oracle_misses_part(struct formation *f, const struct oracle_part *p, unsign
     return accounts_agree(f, p);
 }
 
-void oracle_killed(struct oracle *o, struct formation *f, unsigned rank)
+void oracle_killed(struct formation *f, unsigned rank)
 {
-    oracle_ended(o, f, rank, false);
+    oracle_ended(f, rank, false);
     f->rank[rank].killed = true;
 }
 

@@ -64,7 +64,7 @@ __attribute__((format(printf, 2, 3))) void oracle_fail(struct oracle *o, const c
 /* The formation in which the rank has become ready. key: the same for all its ranks, and different for every
  * other formation. */
 struct formation *oracle_ready(struct oracle *o, struct program *program, unsigned rank, uint64_t key);
-void oracle_begun(struct oracle *o, struct formation *f, unsigned rank);
+void oracle_begun(struct formation *f, unsigned rank);
 /* tensor: what the rank got; NULL: it wanted no sum. buffered: the call may not be complete yet. */
 void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, const uint8_t *tensor,
                       bool buffered);
@@ -81,10 +81,10 @@ bool oracle_has_part(struct formation *f, const struct oracle_part *part);
 bool oracle_misses_part(struct formation *f, const struct oracle_part *part, unsigned rank, bool is_in);
 
 /* It is not to be waited for. */
-void oracle_killed(struct oracle *o, struct formation *f, unsigned rank);
+void oracle_killed(struct formation *f, unsigned rank);
 
 /* well: all its calls succeeded and are complete */
-void oracle_ended(struct oracle *o, struct formation *f, unsigned rank, bool well);
+void oracle_ended(struct formation *f, unsigned rank, bool well);
 
 /* All is over. must_succeed: nothing happened that could keep a job from its end. */
 void oracle_finish(struct oracle *o, bool must_succeed);

@@ -30,8 +30,7 @@ static void enter(struct process *p, enum process_phase phase)
 static void help(struct process *p)
 {
     if (p->formation != NULL)
-        oracle_ended(p->cfg.oracle, p->formation, p->cfg.rank,
-                     !p->failed && p->call == p->cfg.program->calls);
+        oracle_ended(p->formation, p->cfg.rank, !p->failed && p->call == p->cfg.program->calls);
     enter(p, PROCESS_HELPING);
     p->phase_ends = p->phase_began + LEAVE_WITHIN_MS * MS;
 }
@@ -152,7 +151,7 @@ static void begin_call(struct process *p)
               (unsigned)call.count, call.type, call.op, call.collective == XFER_REDUCE ? (int)call.root : -1);
     if (begin_stream(p, &call) != 0)
         oracle_fail(p->cfg.oracle, "%s: call %u cannot begin", p->name, p->begun);
-    oracle_begun(p->cfg.oracle, p->formation, p->cfg.rank);
+    oracle_begun(p->formation, p->cfg.rank);
     p->begun++;
     drive_report(p);
 }
@@ -420,7 +419,7 @@ static void turn(struct process *p)
         return;
     do
         drive_control(p);
-    while (phase_turn(p) || p->control.first != NULL);
+    while (phase_turn(p) || p->control.line.n > 0);
     drive_control(p);
 
     uint64_t at = next_wake(p);
@@ -517,7 +516,7 @@ void process_kill(struct process *p)
         return;
     sim_trace(p->cfg.sim, p->name, "is killed");
     if (p->formation != NULL && p->phase < PROCESS_HELPING)
-        oracle_killed(p->cfg.oracle, p->formation, p->cfg.rank);
+        oracle_killed(p->formation, p->cfg.rank);
     p->phase = PROCESS_KILLED;
     free_memory(p);
 }

@@ -8,28 +8,21 @@ void socket_put(struct socket *socket, struct frame *f)
         frame_free(f);
         return;
     }
-    f->next = NULL;
-    if (socket->first == NULL)
-        socket->first = f;
-    else
-        socket->last->next = f;
-    socket->last = f;
+    frame_line_put(&socket->line, f);
     socket->bytes += f->bytes;
 }
 
 struct frame *socket_take(struct socket *socket)
 {
-    struct frame *f = socket->first;
+    struct frame *f = frame_line_take(&socket->line);
 
-    if (f != NULL) {
-        socket->first = f->next;
+    if (f != NULL)
         socket->bytes -= f->bytes;
-    }
     return f;
 }
 
 void socket_drain(struct socket *socket)
 {
-    for (struct frame *f; (f = socket_take(socket)) != NULL;)
-        frame_free(f);
+    frame_line_drop(&socket->line);
+    socket->bytes = 0;
 }

@@ -6,7 +6,7 @@
 
 struct socket {
     uint16_t port;
-    struct frame *first, *last;
+    struct frame_line line;
     size_t bytes;
 };
 

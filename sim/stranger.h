@@ -27,14 +27,10 @@ struct stranger {
     struct stranger_config cfg;
     uint64_t rng;
     uint64_t messages;
-    bool gone;
+    bool gone; /* sent away, by its owner */
 };
 
 /* Speaks from now until the scenario is calm, if the scenario has one, or it is sent away. */
 void stranger_start(struct stranger *s, const struct stranger_config *cfg);
-static inline void stranger_stop(struct stranger *s)
-{
-    s->gone = true;
-}
 
 #endif

@@ -342,10 +342,7 @@ static void close_world(struct world *w)
 /* Once nobody is left, the switch forgets all jobs: as soon as it counts the last ranks as lost. */
 static void check_switch_forgets(struct world *w)
 {
-    stranger_stop(&w->stranger);
-    flooder_stop(&w->flooder);
-    forger_stop(&w->forger);
-    operator_stop(&w->operator);
+    w->stranger.gone = w->flooder.gone = w->forger.gone = w->operator.gone = true;
     uint64_t until = w->sim.now + 4 * w->scenario.switch_config.lost_after_ns + 20 * S;
 
     while (w->sim.now < until && sim_step(&w->sim) && (switch_jobs(&w->node) > 0 || w->switch_holds > 0))

@@ -144,7 +144,7 @@ static void turn(struct rail *r)
         return;
     do
         drive_control(p);
-    while (phase_turn(r) || p->control.first != NULL);
+    while (phase_turn(r) || p->control.line.n > 0);
     drive_control(p);
     const uint64_t at = next_wake(p);
     if (!process_is_over(p) && at < p->wake_at) {

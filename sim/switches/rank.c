@@ -374,7 +374,7 @@ static uint64_t next_wake(const struct switches_rank *r)
 static bool has_control(const struct switches_rank *r)
 {
     for (unsigned i = 0; i < r->links.n; i++)
-        if (r->place[i].control.first != NULL || r->standby[i].control.first != NULL)
+        if (r->place[i].control.line.n > 0 || r->standby[i].control.line.n > 0)
             return true;
     return false;
 }
