@@ -22,9 +22,7 @@ SLOTS=1024          # a job's, by either protocol: chunks under way, at most
 atp_hosts() { # [FURTHER]
     net_hosts $((WORKERS + 1 + ${1:-0}))
     net_limit 100mbit
-    printf '%s\n' "server: {ip: $(net_ip "$SERVER"), threads: 1}" "control: {path: $NET_DIR/ps.ctl}" >"$NET_DIR/server.yaml"
-    net_background "$NET_DIR/server.log" ip netns exec "$NET_ID-h$SERVER" "$NET_BUILD/server/swagg-ps" "$NET_DIR/server.yaml"
-    net_until 60 "the parameter server serves" grep -q " serves at " "$NET_DIR/server.log"
+    NET_SERVER_THREADS=1 net_server_start "$SERVER"
 }
 
 atp_switch() { # [YAML...]

@@ -97,14 +97,12 @@ beside_bridge() {
 }
 
 rank() { # RANK
-    net_exec "$1" "$NET_BUILD/bench/bench-posted" "$(net_switch_ip)" "$1" 4 "$rounds" >"$NET_DIR/rank$1.out" || return
-    [ "$1" != 0 ] || mv "$NET_DIR/rank0.out" "$NET_DIR/new.json"
+    recorded_rank "$1" "$1" "$NET_BUILD/bench/bench-posted" "$(net_switch_ip)" "$1" 4 "$rounds"
 }
 
 # Two ranks a host.
 small_rank() { # WAY RANK
-    net_exec $(($2 / 2)) "$NET_BUILD/bench/bench-posted" "$(net_switch_ip)" "$2" 8 "$rounds" "$1" >"$NET_DIR/rank$2.out" || return
-    [ "$2" != 0 ] || mv "$NET_DIR/rank0.out" "$NET_DIR/new.json"
+    recorded_rank "$2" $(($2 / 2)) "$NET_BUILD/bench/bench-posted" "$(net_switch_ip)" "$2" 8 "$rounds" "$1"
 }
 
 posted() {

@@ -127,20 +127,19 @@ END
     printf '  run %s: %-28s %s\n' "$run" "$2" "$(cat "$records/$run,$2.json")"
 }
 
+bench_lcore() { # RECORD ARGUMENT... -- EAL ARGUMENT...
+    "$NET_BUILD/bench/bench-lcore" "${@:2}" --no-pci --no-telemetry --log-level=error >"$records/$run,$1.json" || fail "$1 was not measured"
+    printf '  run %s: %-28s %s\n' "$run" "$1" "$(cat "$records/$run,$1.json")"
+}
+
 # One lcore and what bounds it, over a device that moves data for nothing.
 over_nothing() { # SIZE|roce cold|warm device|switch
-    local record="lcore,$1,$2,$3"
-    "$NET_BUILD/bench/bench-lcore" "$1" "$2" "$3" -- --lcores "0@$dut_cpu" "${eal_memory[@]}" --no-pci --no-telemetry \
-        --log-level=error >"$records/$run,$record.json" || fail "the lcore was not measured"
-    printf '  run %s: %-28s %s\n' "$run" "$record" "$(cat "$records/$run,$record.json")"
+    bench_lcore "lcore,$1,$2,$3" "$@" -- --lcores "0@$dut_cpu" "${eal_memory[@]}"
 }
 
 # How many frames two lcores handle in the time of one, each with a device of its own; the source's CPU is free meanwhile.
 two_lcores() { # SIZE
-    local record="lcores,$1"
-    "$NET_BUILD/bench/bench-lcore" "$1" cold device "$LCORES_ROUNDS" -- --lcores "0@$source_cpu,1@$dut_cpu" "${eal_memory[@]}" -m $((2 * MEMORY)) \
-        --no-pci --no-telemetry --log-level=error >"$records/$run,$record.json" || fail "two lcores were not measured"
-    printf '  run %s: %-28s %s\n' "$run" "$record" "$(cat "$records/$run,$record.json")"
+    bench_lcore "lcores,$1" "$1" cold device "$LCORES_ROUNDS" -- --lcores "0@$source_cpu,1@$dut_cpu" "${eal_memory[@]}" -m $((2 * MEMORY))
 }
 
 # One frame on its way in each direction: what the device under test adds to its way.

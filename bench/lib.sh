@@ -78,17 +78,8 @@ start_swagg() { # PROBABILITY [YAML...]
     net_swagg_with "seed: $run" "$@"
 }
 
-# The same command for all ranks at once, with the rank at its end.
-on_all_ranks() { # RANKS COMMAND...
-    local count=$1 rank pid pids=() status=0
-    shift
-    for ((rank = 1; rank < count; rank++)); do
-        "$@" "$rank" &
-        pids+=($!)
-    done
-    "$@" 0 || status=$?
-    for pid in "${pids[@]}"; do
-        wait "$pid" || status=$?
-    done
-    return $status
+# A rank of what is recorded: rank 0's words are the record.
+recorded_rank() { # RANK HOST COMMAND...
+    net_exec "$2" "${@:3}" >"$NET_DIR/rank$1.out" || return
+    [ "$1" != 0 ] || mv "$NET_DIR/rank0.out" "$NET_DIR/new.json"
 }

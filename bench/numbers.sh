@@ -77,8 +77,7 @@ libswagg_perf() { # TYPE NUMBERS RANK
 }
 
 bench_tensors() { # RANK
-    net_exec "$1" "$NET_BUILD/bench/bench-tensors" "$(net_switch_ip)" tensors "$1" 4 1 >"$NET_DIR/tensors.$1"
-    [ "$1" != 0 ] || mv "$NET_DIR/tensors.0" "$NET_DIR/new.json"
+    recorded_rank "$1" "$1" "$NET_BUILD/bench/bench-tensors" "$(net_switch_ip)" tensors "$1" 4 1
 }
 
 measure_numbers() {

@@ -38,9 +38,7 @@ forms=(
     "ports_apart_and_one_more: rx: [p0], tx: [p0], aggregate: [0] | rx: [p1], tx: [p1], aggregate: [1] | aggregate: [2]"
 )
 
-mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr , '\n' |
-    awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }')
-[ "${#cpus[@]}" -ge 2 ] || net_die "needs two CPUs, one for the source and one for the switch"
+memif_cpus
 MEMIF_EAL=(--lcores "0@${cpus[0]}" --no-huge --no-shconf -m "$MEMORY" --single-file-segments)
 
 # Writes the lcores' YAML; fails where there are too few CPUs.

@@ -16,9 +16,7 @@ turns=4 # of calls from Python and from C, whose ranks are not on the same CPUs 
 [ -z "${3:-}" ] || steps=1 turns=1
 
 rank() { # WAY RANK
-    net_exec "$2" /usr/bin/python3 -W ignore "$NET_ROOT/bench/parts/ddp_rank.py" "$1" "$steps" "$2" 4 "$(net_ip 0)" "$(net_switch_ip)" \
-        >"$NET_DIR/rank$2.out"
-    [ "$2" != 0 ] || mv "$NET_DIR/rank0.out" "$NET_DIR/new.json"
+    recorded_rank "$2" "$2" /usr/bin/python3 -W ignore "$NET_ROOT/bench/parts/ddp_rank.py" "$1" "$steps" "$2" 4 "$(net_ip 0)" "$(net_switch_ip)"
 }
 
 measure_step() { # LINKS WAY
@@ -28,13 +26,11 @@ measure_step() { # LINKS WAY
 
 perf() { # RANK
     net_exec "$1" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job perf --size 4 -b 8 -e 1M -f 128K -n 200 -w 10 \
-        --json "$NET_DIR/perf.json" --rank "$1"
-    [ "$1" != 0 ] || mv "$NET_DIR/perf.json" "$NET_DIR/new.json"
+        --json "$NET_DIR/new.json" --rank "$1"
 }
 
 nccl() { # RANK
-    net_exec "$1" "$NET_BUILD/bench/bench-nccl" "$(net_switch_ip)" "$1" 4 10 >"$NET_DIR/rank$1.out"
-    [ "$1" != 0 ] || mv "$NET_DIR/rank0.out" "$NET_DIR/new.json"
+    recorded_rank "$1" "$1" "$NET_BUILD/bench/bench-nccl" "$(net_switch_ip)" "$1" 4 10
 }
 
 net_begin bench

@@ -11,9 +11,6 @@ set -euo pipefail
 
 # shellcheck disable=SC2034 # the parts' and measure_parts'
 records=$2 quick=$3 wanted=("${@:4}")
-# Hugepages may be in use by others; which pages there are is no matter on veths.
-# shellcheck disable=SC2034 # for net_swagg_config
-NET_SETTINGS=("memory: {mode: no-huge}")
 
 net_begin switches
 measure_parts "$1" tree case1 case2 bump rules scale

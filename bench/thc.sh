@@ -15,9 +15,6 @@ set -euo pipefail
 runs=$1
 records=$2
 quick=${3:-}
-# Hugepages may be in use by others; which pages there are is no matter on veths.
-# shellcheck disable=SC2034 # for net_swagg_config
-NET_SETTINGS=("memory: {mode: no-huge}")
 
 EPOCHS=12
 LATE_MS=100 # thc_training.py says it, too
@@ -118,10 +115,8 @@ measure_server() {
 
 # Two on each host, that of the server included.
 train_rank() { # WORKERS LATE QUORUM RANK
-    local out=/dev/null
-    [ "$4" != 0 ] || out=$NET_DIR/new.json
-    net_exec $(($4 % (SERVER + 1))) "$NET_BUILD/bench/bench-train" --switch "$(net_switch_ip)" --job late --rank "$4" --workers "$1" \
-        --compression thc --late "$2" --late-ms "$LATE_MS" --quorum "$3" --epochs "$LATE_EPOCHS" --steps "$LATE_STEPS" "${TEXTS[@]}" >"$out"
+    recorded_rank "$4" $(($4 % (SERVER + 1))) "$NET_BUILD/bench/bench-train" --switch "$(net_switch_ip)" --job late --rank "$4" --workers "$1" \
+        --compression thc --late "$2" --late-ms "$LATE_MS" --quorum "$3" --epochs "$LATE_EPOCHS" --steps "$LATE_STEPS" "${TEXTS[@]}"
 }
 
 # Some are late in each step; all wait for them, or only for a quorum of the others.

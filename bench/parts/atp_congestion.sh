@@ -39,8 +39,7 @@ atp_beside_tcp() { # WHAT ECN
     for host in "$SERVER" "$further"; do
         net_exec "$host" sysctl -qw net.ipv4.tcp_ecn="$2"
     done
-    ip netns exec "$NET_ID-h$SERVER" timeout 100 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
-    net_until 10 "iperf3 listens" sh -c "ip netns exec $NET_ID-h$SERVER ss -ltn | grep -q :5201"
+    net_iperf_server "$SERVER"
     net_exec "$further" timeout 100 iperf3 -J -i 0.1 -t 20 -c "$(net_ip "$SERVER")" >"$NET_DIR/new.json" &
     flow=$!
     sleep 2

@@ -52,8 +52,7 @@ bump_end_swagg() {
 bump_tcp() { # WHAT
     local seconds=5 to=$records/$run,bump,tcp,$1.json
     [ -z "$quick" ] || seconds=2
-    ip netns exec "$NET_ID-h2" timeout 100 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
-    net_until 10 "iperf3 listens" sh -c "ip netns exec $NET_ID-h2 ss -ltn | grep -q :5201"
+    net_iperf_server 2
     net_exec 0 timeout 100 iperf3 -J -O 1 -t "$seconds" -c "$(net_ip 2)" >"$to" || fail "iperf3: $(tail -5 "$to")"
     printf '  run %s: bump, tcp, %s: %s Mbit/s\n' "$run" "$1" \
         "$(python3 -c 'import json, sys; print(round(json.load(open(sys.argv[1]))["end"]["sum_received"]["bits_per_second"] / 1e6))' "$to")"
@@ -69,20 +68,10 @@ bump_ping() { # WHAT
     printf '  run %s: bump, ping, %s: %s\n' "$run" "$1" "$(cat "$records/$run,bump,ping,$1.json")"
 }
 
-# A rank on each host.
 bump_allreduce() { # WHERE
-    local calls=20 rank others=() perf
+    local calls=20
     [ -z "$quick" ] || calls=5
-    perf=("$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job "$1" --size 4 -b 1M -e 1M -n "$calls" -w 3)
-    for rank in 1 2 3; do
-        ip netns exec "$NET_ID-h$rank" "${perf[@]}" --rank "$rank" >"$NET_DIR/perf$rank.log" 2>&1 &
-        others+=($!)
-    done
-    net_exec 0 "${perf[@]}" --rank 0 --json "$records/$run,bump,allreduce,$1.json" >"$NET_DIR/perf0.log" 2>&1 ||
-        fail "$1: $(cat "$NET_DIR/perf0.log")"
-    for rank in 1 2 3; do
-        wait "${others[rank - 1]}" || fail "$1: $(cat "$NET_DIR/perf$rank.log")"
-    done
+    perf_ranks "bump,allreduce,$1" 4 --job "$1" -b 1M -e 1M -n "$calls" -w 3
     printf '  run %s: bump, allreduce, %-4s %s\n' "$run" "$1" "$(tr -d '\n' <"$records/$run,bump,allreduce,$1.json" | cut -c1-120)"
 }
 

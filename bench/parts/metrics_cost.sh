@@ -9,7 +9,7 @@ metrics_cost() {
     [ -z "$quick" ] || turns=1
     net_hosts 4
     net_swagg_with "metrics: {listen: \"127.0.0.1:$METRICS_PORT\"}"
-    on_all_ranks 4 metrics_cost_perf 20 "$NET_DIR/new.json" # so that nobody is the first
+    records=$NET_DIR metrics_cost_perf first 20 # so that nobody is the first
     for ((turn = 1; turn <= turns; turn++)); do
         for way in 0 1 2; do
             case $(((run + turn + way * (1 + turn % 2)) % 3)) in # either way round
@@ -22,9 +22,8 @@ metrics_cost() {
     net_swagg_stop
 }
 
-metrics_cost_perf() { # CALLS FILE RANK
-    net_exec "$3" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job goodput --size 4 -b 4M -e 4M -n "$1" -w 2 --json "$2" --rank "$3" \
-        >"$NET_DIR/perf$3.log" 2>&1 || fail "metrics_cost: $(cat "$NET_DIR/perf$3.log")"
+metrics_cost_perf() { # RECORD CALLS
+    perf_ranks "$1" 4 --job goodput -b 4M -e 4M -n "$2" -w 2
 }
 
 # ns, of the daemon's thread that answers
@@ -36,12 +35,12 @@ metrics_cost_cpu() {
 }
 
 metrics_cost_turn() { # WHAT
-    local file=$records/$run,metrics_cost,$1,$turn.json cpu began=$EPOCHREALTIME
+    local name=metrics_cost,$1,$turn cpu began=$EPOCHREALTIME
     cpu=$(metrics_cost_cpu)
-    on_all_ranks 4 metrics_cost_perf "$calls" "$file"
+    metrics_cost_perf "$name" "$calls"
     awk -v ns="$(($(metrics_cost_cpu) - cpu))" -v began="$began" -v ended="$EPOCHREALTIME" \
         'BEGIN { printf "{\"ns\": %d, \"s\": %.3f}\n", ns, ended - began }' >"$records/$run,metrics_cost,cpu_$1,$turn.json"
-    printf '  run %s: metrics_cost, %-8s %s\n' "$run" "$1" "$(cut -c1-120 "$file" | tr -d '\n')"
+    printf '  run %s: metrics_cost, %-8s %s\n' "$run" "$1" "$(cut -c1-120 "$records/$run,$name.json" | tr -d '\n')"
 }
 
 metrics_cost_beside() { # WHAT WHOM-TO-ASK

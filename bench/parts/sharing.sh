@@ -61,12 +61,7 @@ sharing_victim() {
 }
 
 sharing_times() { # WHAT
-    local perf=("$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job victim --size 2 -b 1M -e 1M -n "$calls" -w 3) other
-    ip netns exec "$NET_ID-h1" "${perf[@]}" --rank 1 >"$NET_DIR/victim.log" 2>&1 &
-    other=$!
-    net_exec 0 "${perf[@]}" --rank 0 --json "$records/$run,swagg,sharing,$1,$turn.json" >"$NET_DIR/victim0.log" 2>&1 ||
-        fail "$1: $(cat "$NET_DIR/victim0.log")"
-    wait "$other" || fail "$1: $(cat "$NET_DIR/victim.log")"
+    perf_ranks "swagg,sharing,$1,$turn" 2 --job victim -b 1M -e 1M -n "$calls" -w 3
     printf '  run %s: sharing, %-10s %s\n' "$run" "$1" "$(cut -c1-120 "$records/$run,swagg,sharing,$1,$turn.json" | tr -d '\n')"
 }
 

@@ -44,17 +44,13 @@ tree_of_3() {
     tree_hosts deepright 2
 }
 
-# One allreduce after another; rank 0's report is the record.
+tree_switch_of() { # RANK
+    echo "${TREE_IP[${TREE_SWITCH_OF[$1]}]}"
+}
+
+# One allreduce after another.
 tree_perf() { # WHAT MEGABYTES CALLS
-    local rank others=() perf=("$NET_BUILD/bench/swagg-perf" --job tree --size 4 -b "$2M" -e "$2M" -n "$3" -w 1)
-    for rank in 1 2 3; do
-        ip netns exec "$NET_ID-h$rank" "${perf[@]}" --switch "${TREE_IP[${TREE_SWITCH_OF[rank]}]}" --rank "$rank" \
-            >"$NET_DIR/perf$rank.log" 2>&1 </dev/null &
-        others+=($!)
-    done
-    net_exec 0 "${perf[@]}" --switch "${TREE_IP[${TREE_SWITCH_OF[0]}]}" --rank 0 --json "$records/$run,tree,$1.json" \
-        >"$NET_DIR/perf0.log" 2>&1 || fail "$1: $(cat "$NET_DIR/perf0.log")"
-    wait "${others[@]}" || fail "$1: $(cat "$NET_DIR"/perf?.log)"
+    PERF_SWITCH=tree_switch_of perf_ranks "tree,$1" 4 --job tree -b "$2M" -e "$2M" -n "$3" -w 1
     printf '  run %s: tree, %-10s %s\n' "$run" "$1" "$(cut -c1-120 "$records/$run,tree,$1.json" | tr -d '\n')"
 }
 

@@ -11,8 +11,7 @@ MEMORY=256    # MB, for each process
 PHASES=$((1 << 22))
 
 # The last two CPUs: the first one has most of the interrupts.
-mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }')
-[ "${#cpus[@]}" -ge 2 ] || net_die "needs two CPUs, one for the source and one for the device under test"
+memif_cpus
 source_cpu=${cpus[-2]}
 dut_cpu=${cpus[-1]}
 # The devices' other threads sleep on the source's CPU, the first of these. Not on their own: memif's control thread, which

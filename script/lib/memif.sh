@@ -4,6 +4,12 @@
 
 MEMIF_SOURCE=$NET_BUILD/traffic/swagg-source
 
+# The array cpus: those that this process may use, in their order; two at least.
+memif_cpus() {
+    mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }')
+    [ "${#cpus[@]}" -ge 2 ] || net_die "needs two CPUs, one for the source and one for what it measures"
+}
+
 memif_is_jumbo() { # FRAME
     [ "$1" -gt 1518 ]
 }

@@ -214,6 +214,21 @@ net_until() { # SECONDS WHAT COMMAND...
     fail "not within $seconds s: $what"
 }
 
+# The same command for all ranks at once, with the rank at its end.
+on_all_ranks() { # RANKS COMMAND...
+    local count=$1 rank pid pids=() status=0
+    shift
+    for ((rank = 1; rank < count; rank++)); do
+        "$@" "$rank" &
+        pids+=($!)
+    done
+    "$@" 0 || status=$?
+    for pid in "${pids[@]}"; do
+        wait "$pid" || status=$?
+    done
+    return $status
+}
+
 # --- hosts -----------------------------------------------------------------------------------------------------
 
 net_add_namespace() { # NAME
@@ -333,6 +348,12 @@ net_exec() { # HOST COMMAND...
     local host=$1
     shift
     ip netns exec "$NET_ID-h$host" "$@"
+}
+
+# iperf3 on a host, for one client; $! is its id.
+net_iperf_server() { # HOST
+    ip netns exec "$NET_ID-h$1" timeout 300 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
+    net_until 10 "iperf3 listens" sh -c "ip netns exec $NET_ID-h$1 ss -ltn | grep -q :5201"
 }
 
 # --- the switch: a Linux bridge --------------------------------------------------------------------------------
@@ -488,14 +509,14 @@ net_ctl() { # [OPTION...] COMMAND [ARGUMENT...]
 
 # --- a server that sums -----------------------------------------------------------------------------------------
 
-# Starts swagg-ps on a host and waits until it serves. Its words go to server$HOST.log in $NET_DIR, its socket for operators is
+# Starts swagg-ps on a host, with two threads or NET_SERVER_THREADS, and waits until it serves. Its words go to server$HOST.log in $NET_DIR, its socket for operators is
 # server$HOST.ctl there. The other arguments are further settings, a line each. The next two functions are about the one on
 # host NET_SERVER: that which was started last, unless the caller says otherwise.
 net_server_start() { # HOST [YAML...]
     NET_SERVER=$1
     local files=$NET_DIR/server$1
     shift
-    printf '%s\n' "server: {ip: $(net_ip "$NET_SERVER"), threads: 2}" "control: {path: $files.ctl}" "$@" >"$files.yaml"
+    printf '%s\n' "server: {ip: $(net_ip "$NET_SERVER"), threads: ${NET_SERVER_THREADS:-2}}" "control: {path: $files.ctl}" "$@" >"$files.yaml"
     net_background "$files.log" ip netns exec "$NET_ID-h$NET_SERVER" "$NET_BUILD/server/swagg-ps" "$files.yaml"
     NET_SERVER_PID[NET_SERVER]=$!
     net_until 60 "the server serves" grep -q " serves at " "$files.log"

@@ -2,6 +2,19 @@
 # Benchmarks of several parts. bench/parts/PART.sh defines a function PART, which does one run of its measurements ($run) and leaves
 # files in $records; bench/parts/PART.py makes figures of them (bench/parted.py). After netns.sh.
 
+# Allreduces by swagg-perf, rank i on host i, which joins the switch that PERF_SWITCH prints of it, or the only one. Rank 0's report is
+# the record $run,NAME.
+perf_ranks() { # NAME RANKS OPTION...
+    on_all_ranks "$2" perf_rank "$@"
+}
+
+perf_rank() { # NAME RANKS OPTION... RANK
+    local rank=${*: -1}
+    # shellcheck disable=SC2154 # records: the caller's
+    net_exec "$rank" "$NET_BUILD/bench/swagg-perf" --switch "$("${PERF_SWITCH:-net_switch_ip}" "$rank")" --rank "$rank" --size "${@:2:$# - 2}" \
+        --json "$records/$run,$1.json" >"$NET_DIR/perf$rank.log" 2>&1 || fail "$1: $(cat "$NET_DIR/perf$rank.log")"
+}
+
 # As many runs of every part, or of those that were asked for ($wanted, none: all). A part makes the hosts that it needs; they are taken
 # down after it.
 measure_parts() { # RUNS PART...

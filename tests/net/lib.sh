@@ -30,9 +30,8 @@ reaches() { # HOST IP [PING OPTION...]
 transfer() { # FROM TO [IPERF OPTION...]
     local server
     reaches "$1" "$(net_ip "$2")" # iperf3 tries once
-    ip netns exec "$NET_ID-h$2" timeout 300 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
+    net_iperf_server "$2"
     server=$!
-    net_until 5 "iperf3 listens" sh -c "ip netns exec $NET_ID-h$2 ss -ltn | grep -q :5201"
     net_exec "$1" timeout 300 iperf3 -c "$(net_ip "$2")" "${@:3}" >"$NET_DIR/transfer.log" 2>&1 ||
         fail "iperf3: $(cat "$NET_DIR/transfer.log")"
     wait "$server" # the next one listens on the same port

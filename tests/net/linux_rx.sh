@@ -35,9 +35,8 @@ cannot_cut() { # HOW OFTEN the switch has said so of host 2's interface
 refuse_tunnel() { # HOW OFTEN it has then
     local server sender
     reaches 2 192.0.2.3 # iperf3 tries once
-    ip netns exec "$NET_ID-h3" timeout 300 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
+    net_iperf_server 3
     server=$!
-    net_until 5 "iperf3 listens" sh -c "ip netns exec $NET_ID-h3 ss -ltn | grep -q :5201"
     ip netns exec "$NET_ID-h2" timeout 300 iperf3 -c 192.0.2.3 -t 300 >"$NET_DIR/transfer.log" 2>&1 &
     sender=$!
     net_until 5 "it is said" cannot_cut "$1"
