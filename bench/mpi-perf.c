@@ -18,6 +18,7 @@
 #include "library_calls.h"
 #include "options_page.h"
 #include "standard_streams.h"
+#include "timing.h"
 #include "version.h"
 
 enum operation { ALLREDUCE, REDUCE, BCAST, ALLGATHER, REDUCE_SCATTER, BARRIER };
@@ -262,12 +263,6 @@ static void call(const struct options *o, const struct native *by, void *send, v
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void *buffer(size_t bytes)
 {
     void *p = malloc(bytes);
@@ -414,7 +409,7 @@ static void sort_times(const struct options *o, const struct way *way)
     double *own = buffer((size_t)o->iterations * sizeof *own);
     memcpy(own, way->times, (size_t)o->iterations * sizeof *own);
     join_times(o, own, way->times);
-    qsort(way->times, (size_t)o->iterations, sizeof *own, compare);
+    qsort(way->times, (size_t)o->iterations, sizeof *own, by_value);
     free(own);
 }
 

@@ -24,17 +24,29 @@ def measured(runs, paths):
     return {"machine": machine(), "runs": runs, "date": today, "commit": rooms.measured_commit(paths)}
 
 
+def wrong_sums(content):
+    """How many the rows of programs' tables tell of, wherever a record has these."""
+    if isinstance(content, dict):
+        return sum(map(wrong_sums, content.values()))
+    if isinstance(content, list):
+        return sum(row.get("wrong", 0) if isinstance(row, dict) else wrong_sums(row) for row in content)
+    return 0
+
+
 def by_name(directory):
-    """[(parts of the name between commas without the run, content)] of the files RUN,PART,...json, in the order of the runs"""
+    """[(parts of the name between commas without the run, content)] of the files RUN,PART,...json, in the order of the runs. A wrong sum ends
+    everything."""
     found = []
     for path in sorted(glob.glob(os.path.join(directory, "*,*.json"))):
         run, *parts = os.path.basename(path)[:-len(".json")].split(",")
         with open(path) as f:
             try:
-                found.append((int(run), parts, json.load(f), path))
+                found.append((int(run), parts, json.load(f)))
             except ValueError as e:
                 sys.exit(f"{path} is no whole record, or of no run: {e}. Without it script/bench measures it again")
-    return [(parts, content, path) for run, parts, content, path in sorted(found, key=lambda one: one[0])]
+        if wrong_sums(found[-1][-1]):
+            sys.exit(f"{path}: {wrong_sums(found[-1][-1])} wrong sums")
+    return [(parts, content) for _, parts, content in sorted(found, key=lambda one: one[0])]
 
 
 def drop_broken(directory):
@@ -49,12 +61,10 @@ def drop_broken(directory):
 
 
 def mpi_perf(directory):
-    """{(part, ...): [row of mpi-perf, one a run]}. A wrong sum ends everything."""
+    """{(part, ...): [row of mpi-perf, one a run]}"""
     rows = {}
-    for parts, content, path in by_name(directory):
+    for parts, content in by_name(directory):
         for row in content:
-            if row["wrong"]:
-                sys.exit(f"{path}: {row['wrong']} wrong sums")
             rows.setdefault((*parts, row["bytes"]), []).append(row)
     return rows
 
@@ -62,7 +72,7 @@ def mpi_perf(directory):
 def reports(directory):
     """{(part, ...): [report, one a run]}"""
     rows = {}
-    for parts, content, _ in by_name(directory):
+    for parts, content in by_name(directory):
         rows.setdefault(tuple(parts), []).append(content)
     return rows
 

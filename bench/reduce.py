@@ -3,6 +3,7 @@ from functools import partial
 
 import records
 import rooms
+from best import size_name
 from figures import Figure, Sample, found, table
 from plot import Panel, lines
 
@@ -28,12 +29,8 @@ gets its sums no earlier than its own contributions have left, and ranks that ar
 for it: [correctness.md](../correctness.md#buffered-reduces). It is not the default.
 """
 
-def size_name(kib):
-    return f"{kib} KiB" if kib < 1024 else f"{kib // 1024} MiB"
-
-
 def says(timing, variant, kib):
-    what = f"{'Buffered' if variant == 'buffered' else 'By default'}, a reduce of {size_name(kib)} "
+    what = f"{'Buffered' if variant == 'buffered' else 'By default'}, a reduce of {size_name(kib << 10)} "
     where = "in a loop, for the slowest rank," if timing == "loop" else "in the mean of all ranks, as `osu_reduce` prints it,"
     return what + where + " is {:.2f} times as fast as Open MPI's."
 
@@ -72,7 +69,7 @@ def sizes(data):
 
 def size_table(data, timing):
     ms = {(row["variant"], row["kib"]): Sample(row["ms"]).median for row in data["times"] if row["timing"] == timing}
-    rows = [(size_name(kib), *(f"{ms[variant, kib]:.2f}" for variant in ("openmpi", *VARIANTS)),
+    rows = [(size_name(kib << 10), *(f"{ms[variant, kib]:.2f}" for variant in ("openmpi", *VARIANTS)),
              *(ratio(data, timing, variant, kib).spread() for variant in VARIANTS)) for kib in sizes(data)]
     head = ("tensor", "Open MPI (ms)", "swagg (ms)", "swagg, buffered (ms)", "speed, by Open MPI's", "buffered, by Open MPI's")
     return table(head, rows)
@@ -83,7 +80,7 @@ def answer(data):
         found = [ratio(data, timing, variant, kib).median for kib in sizes(data)]
         return f"{min(found):.2f} to {max(found):.2f} times"
 
-    return (f"From {size_name(sizes(data)[0])} to {size_name(sizes(data)[-1])}, calls in a loop are {span('loop', 'complete')} as fast as "
+    return (f"From {size_name(sizes(data)[0] << 10)} to {size_name(sizes(data)[-1] << 10)}, calls in a loop are {span('loop', 'complete')} as fast as "
             f"Open MPI's, {span('loop', 'buffered')} with `SWAGG_REDUCE=buffered`. In the mean of all ranks, with a barrier before each "
             f"call, they are {span('mean', 'complete')} as fast, buffered {span('mean', 'buffered')}: ranks that are not the root wait "
             f"for the sum unless reduces are buffered.")
@@ -96,7 +93,7 @@ def pages(data):
 
 
 def plots(data):
-    ticks = [(kib, size_name(kib)) for kib in sizes(data)]
+    ticks = [(kib, size_name(kib << 10)) for kib in sizes(data)]
     panels = []
     for timing, heading in (("mean", "Mean of the ranks, a barrier before each call"), ("loop", "Calls in a loop")):
         series = [(name, kind, [(kib * shift, ratio(data, timing, variant, kib)) for kib in sizes(data)])

@@ -1,7 +1,6 @@
 #include "source/options.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include <rte_common.h>
 
@@ -18,8 +17,8 @@ static const char intro[] =
     "Exit code 0: all went well; 1: a wrong sum, a rejected packet, no answers, no link; 2: bad arguments.\n";
 
 static const char *const mode_names[] = {
-    [SOURCE_WORKERS] = "workers", [SOURCE_FORWARD] = "forward", [SOURCE_BRIDGE] = "bridge"};
-enum { MODES = sizeof(mode_names) / sizeof(mode_names[0]), DAY = 86400 };
+    [SOURCE_WORKERS] = "workers", [SOURCE_FORWARD] = "forward", [SOURCE_BRIDGE] = "bridge", NULL};
+enum { DAY = 86400 };
 
 const char *source_mode_name(enum source_mode mode)
 {
@@ -28,13 +27,7 @@ const char *source_mode_name(enum source_mode mode)
 
 static bool read_mode(const struct option_row *row, const char *text, void *field)
 {
-    for (unsigned i = 0; i < MODES; i++) {
-        if (strcmp(text, mode_names[i]) == 0) {
-            *(enum source_mode *)field = (enum source_mode)i;
-            return true;
-        }
-    }
-    return complain("--%s: \"%s\" is none of workers, forward, bridge", row->name, text);
+    return option_one_of(row, text, mode_names, field);
 }
 
 static bool read_rate(const struct option_row *row, const char *text, void *field)
