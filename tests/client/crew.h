@@ -69,6 +69,9 @@ int open_patiently(struct swagg_job **job, struct swagg_options *options);
 /* Asserts that all went well; the second runs the crew before. For the main thread. */
 void crew_expect_success(const struct crew *crew);
 void crew_succeed(struct crew *crew);
+/* The same of a crew on a switch of its own, which it starts and stops. */
+void crew_succeed_alone(const struct loop_switch_config *config, int size, const char *job, crew_fn *work,
+                        void *arg);
 
 /* A rank's tensor, and what comes of those of ranks 0..size-1 in rank order. The floats are any at all, so
  * that their sum depends on the order; unless round is set: then it is exact in any order. */

@@ -190,12 +190,8 @@ TEST(all_that_is_exchanged_gets_where_it_belongs)
 TEST(exchanges_survive_losses)
 {
     struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.02}}};
-    struct loop_switch *ls =
-        loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = link, .out = link});
-    struct crew crew = crew_of(3, ls, "lossy exchange", exchange_all, NULL);
-
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&(struct loop_switch_config){.seed = seed, .in = link, .out = link}, 3,
+                       "lossy exchange", exchange_all, NULL);
 }
 
 TEST(exchanges_that_are_posted_are_the_same)
@@ -279,12 +275,8 @@ static int fly(struct crew_member *m)
 TEST(exchanges_fly_beside_sums_and_land_in_any_order)
 {
     struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.01}}};
-    struct loop_switch *ls =
-        loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = link, .out = link});
-    struct crew crew = crew_of(3, ls, "flying", fly, NULL);
-
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&(struct loop_switch_config){.seed = seed, .in = link, .out = link}, 3, "flying", fly,
+                       NULL);
 }
 
 /* The ranks' blocks differ in length, not in all. */
@@ -355,11 +347,7 @@ static int argue(struct crew_member *m)
 
 TEST(wrong_arguments_change_nothing)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(2, ls, "arguments", argue, NULL);
-
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&(struct loop_switch_config){.seed = seed}, 2, "arguments", argue, NULL);
 }
 
 /* arg: words of why there are none; a barrier there is, but with a quorum. */

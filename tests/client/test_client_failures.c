@@ -109,10 +109,7 @@ static int call_badly(struct crew_member *m)
 
 TEST(bad_arguments_do_no_harm)
 {
-    struct loop_switch *ls = start_switch();
-    struct crew crew = crew_of(1, ls, "arguments", call_badly, NULL);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&(struct loop_switch_config){.seed = seed}, 1, "arguments", call_badly, NULL);
 }
 
 /* Opening */
@@ -229,11 +226,8 @@ static int open_under_other_terms(struct crew_member *m)
 TEST(other_terms_are_refused)
 {
     /* For a part of that time it looks whether the first rank 0 lives, before it refuses another one. */
-    struct loop_switch *ls =
-        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 10000});
-    struct crew crew = crew_of(2, ls, "terms", open_under_other_terms, NULL);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 10000}, 2, "terms",
+                       open_under_other_terms, NULL);
 }
 
 /* Mismatches */
@@ -527,10 +521,7 @@ static int fork_and_call(struct crew_member *m)
 
 TEST(a_forked_child_cannot_disturb_the_job)
 {
-    struct loop_switch *ls = start_switch();
-    struct crew crew = crew_of(1, ls, "fork", fork_and_call, NULL);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&(struct loop_switch_config){.seed = seed}, 1, "fork", fork_and_call, NULL);
 }
 
 static bool questions_are_refused(struct swagg_job *job)
@@ -551,10 +542,7 @@ static int ask_in_a_child(struct crew_member *m)
 
 TEST(a_forked_child_is_told_nothing_of_the_job)
 {
-    struct loop_switch *ls = start_switch();
-    struct crew crew = crew_of(1, ls, "fork", ask_in_a_child, NULL);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&(struct loop_switch_config){.seed = seed}, 1, "fork", ask_in_a_child, NULL);
 }
 
 /* The library's threads, which mostly wait at this moment, are not in the child. */

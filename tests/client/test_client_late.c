@@ -62,10 +62,7 @@ static int ask_for_nothing(struct crew_member *m)
 
 TEST(before_the_first_call_nobody_waited)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(2, ls, "idle", ask_for_nothing, NULL);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&(struct loop_switch_config){.seed = seed}, 2, "idle", ask_for_nothing, NULL);
 }
 
 int main(void)

@@ -156,10 +156,7 @@ static int sum_a_few(struct crew_member *m)
 static void sums_survive(double loss, double duplicates, double reordering)
 {
     struct loop_switch_config config = impaired(loss, duplicates, reordering);
-    struct loop_switch *ls = loop_switch_start(&config);
-    struct crew crew = crew_of(4, ls, "impaired", sum_a_few, NULL);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&config, 4, "impaired", sum_a_few, NULL);
 }
 
 TEST(sums_survive_loss)
@@ -190,10 +187,7 @@ TEST(ordered_floats_are_reproducible)
     struct tensor tensor = {.type = SWAGG_F32, .count = unit_cases(30001), .seed = seed};
     for (unsigned run = 0; run < 3; run++) {
         struct loop_switch_config config = impaired(0.02 * run, 0.01, 0.05 * run);
-        struct loop_switch *ls = loop_switch_start(&config);
-        struct crew crew = crew_of(5, ls, "ordered", sum_one, &tensor);
-        crew_succeed(&crew);
-        loop_switch_stop(ls);
+        crew_succeed_alone(&config, 5, "ordered", sum_one, &tensor);
     }
 }
 

@@ -130,10 +130,7 @@ static int sum_and_look(struct crew_member *m)
 
 TEST(a_call_leaves_before_its_sum_is_looked_for)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(1, ls, "order", sum_and_look, NULL);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&(struct loop_switch_config){.seed = seed}, 1, "order", sum_and_look, NULL);
 }
 
 static int sum_while_stuck(struct crew_member *m)

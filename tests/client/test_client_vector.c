@@ -129,11 +129,8 @@ static int sum_ten_thousand(struct crew_member *m)
 TEST(ten_thousand_survive_losses)
 {
     struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.02}}};
-    struct loop_switch *ls =
-        loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = link, .out = link});
-    struct crew crew = crew_of(2, ls, "ten thousand", sum_ten_thousand, NULL);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&(struct loop_switch_config){.seed = seed, .in = link, .out = link}, 2, "ten thousand",
+                       sum_ten_thousand, NULL);
 }
 
 /* 161 of 10 elements: 1610 elements fit five packets, the first of them with 360, the others with 365. */
@@ -168,10 +165,7 @@ static int sum_with_or_without(struct crew_member *m)
 
 TEST(a_plain_call_meets_a_vector_call)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(3, ls, "both", sum_with_or_without, NULL);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&(struct loop_switch_config){.seed = seed}, 3, "both", sum_with_or_without, NULL);
 }
 
 static int differ(struct crew_member *m)
@@ -227,10 +221,7 @@ static int call_badly(struct crew_member *m)
 
 TEST(bad_segments_are_named)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(1, ls, "bad segments", call_badly, NULL);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    crew_succeed_alone(&(struct loop_switch_config){.seed = seed}, 1, "bad segments", call_badly, NULL);
 }
 
 /* Each pair of segments, one by one. */
