@@ -17,7 +17,7 @@ enum { FINDING_TEXT = 400, FINDING_ABOUT = 64 };
 
 struct finding {
     enum finding_level level;
-    const char *topic;         /* one of topics_all() */
+    const char *topic;         /* one of findings.c's topics */
     char about[FINDING_ABOUT]; /* an interface, an address, ...; "": the machine */
     char saw[FINDING_TEXT], type[FINDING_TEXT];
 };

@@ -4,8 +4,7 @@
 
 #include "fuzz.h"
 #include "kernels_chosen.h"
-#include "switchml/pool.h"
-#include "switchml/stream.h"
+#include "placed.h"
 #include "toy_keys.h"
 
 enum {
@@ -164,7 +163,7 @@ static void forge(struct world *w, struct input *in)
 static void open_pool(struct world *w)
 {
     w->cfg.shared = &w->shared;
-    w->pool = sml_pool_init(aligned_alloc(64, (sml_pool_footprint(&w->cfg) + 63) / 64 * 64), &w->cfg);
+    w->pool = pool_of(&w->cfg);
 }
 
 /* All that was sent before is of an earlier life: heard is kept, for it to be copied, but counts as forged.
@@ -219,16 +218,8 @@ static void start(struct world *w, struct input *in)
                                       .kernels = kernels_or_exit()};
     open_pool(w);
     for (unsigned r = 0; r < RANKS; r++) {
-        const struct sml_stream_config cfg = {.rank = (uint16_t)r,
-                                              .workers = RANKS,
-                                              .slots = SLOTS,
-                                              .chunk_bytes = CHUNK_BYTES,
-                                              .job = w->cfg.job,
-                                              .checksum = XFER_CHECKSUM_KEYED,
-                                              .shared = &w->shared,
-                                              .first_tag = w->cfg.first_tag,
-                                              .kernels = w->cfg.kernels};
-        w->stream[r] = sml_stream_init(aligned_alloc(64, (sml_stream_footprint(&cfg) + 63) / 64 * 64), &cfg);
+        const struct sml_stream_config cfg = stream_config_of(&w->cfg, r);
+        w->stream[r] = stream_of(&cfg);
     }
 }
 

@@ -292,7 +292,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     };
     if (w->cfg.plain)
         w->cfg.chunk_bytes = (uint16_t)(128 << shape / 4 % 4);
-    w->stream = streamed_open(&w->cfg);
+    w->stream = stream_of(&w->cfg);
     for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++)
         step(w, &in);
     check_done(w);

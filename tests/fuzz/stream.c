@@ -430,7 +430,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         w.cfg.look_up = (uint8_t)(1 + w.cfg.first_tag % 4 + (w.cfg.first_tag & 4 ? SML_WIDE_SUMS : 0));
     w.cfg.quorum = (w.cfg.first_tag >> 8 & 15) == 5;
     w.cfg.may_leave = w.cfg.look_up != 0 && (w.cfg.first_tag & 8);
-    w.stream = streamed_open(&w.cfg);
+    w.stream = stream_of(&w.cfg);
     w.first_tag = w.shared = w.gone = w.cfg.first_tag;
     for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++)
         step(&w, &in);

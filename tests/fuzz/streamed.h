@@ -3,15 +3,7 @@
 #define SWAGG_TESTS_FUZZ_STREAMED_H
 
 #include "fuzz.h"
-#include "switchml/stream.h"
-
-/* To be freed. */
-static inline struct sml_stream *streamed_open(const struct sml_stream_config *cfg)
-{
-    const size_t bytes = sml_stream_footprint(cfg);
-    REQUIRE(bytes > 0);
-    return sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), cfg);
-}
+#include "placed.h"
 
 /* The next of what it has to send now, if there is one, the n-th since n was 0. */
 static inline bool streamed_sends(struct sml_stream *s, unsigned slots, uint64_t now, unsigned *n,

@@ -10,8 +10,8 @@
 
 #include "capture/store.h"
 #include "capture/verify.h"
+#include "placed.h"
 #include "plan.h"
-#include "switchml/pool.h"
 #include "udp.h"
 #include "unit.h"
 
@@ -90,7 +90,7 @@ static inline struct sml_pool *make_pool(const struct plan *p)
 {
     const struct sml_pool_config cfg = pool_config(p);
 
-    return sml_pool_init(aligned_alloc(64, (sml_pool_footprint(&cfg) + 63) / 64 * 64), &cfg);
+    return pool_of(&cfg);
 }
 
 static inline struct recording begin_recording(const struct plan *p)

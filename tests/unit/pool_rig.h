@@ -2,7 +2,7 @@
 #ifndef SWAGG_TESTS_POOL_RIG_H
 #define SWAGG_TESTS_POOL_RIG_H
 
-#include "switchml/pool.h"
+#include "placed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,12 +42,8 @@ static inline void rig_start(struct sml_pool_config cfg)
     cfg.kernels = kernels_or_exit();
     rig_stop();
     rig.cfg = cfg;
-
-    size_t bytes = sml_pool_footprint(&cfg);
-    CU_ASSERT_FATAL(bytes > 0 && bytes % 64 == 0);
-    void *mem = aligned_alloc(64, bytes);
-    memset(mem, 0xa5, bytes); /* nothing may depend on what memory holds before */
-    rig.pool = sml_pool_init(mem, &cfg);
+    CU_ASSERT_EQUAL(sml_pool_footprint(&cfg) % 64, 0);
+    rig.pool = pool_of(&cfg);
 }
 
 /* A packet for this chunk, without a body. */

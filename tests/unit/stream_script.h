@@ -32,7 +32,7 @@
 #include <string.h>
 
 #include "kernels_chosen.h"
-#include "switchml/stream.h"
+#include "placed.h"
 #include "transfer/chunks.h"
 #include "unit.h"
 
@@ -77,9 +77,7 @@ static inline void script_open(struct script *sc, unsigned rank, unsigned worker
         .kernels = kernels_or_exit(),
     };
     free(sc->stream);
-    size_t bytes = sml_stream_footprint(&sc->cfg);
-    SCRIPT_CHECK(sc, bytes > 0);
-    sc->stream = sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &sc->cfg);
+    sc->stream = stream_of(&sc->cfg);
     sc->base = sc->next_base = 0;
     memset(sc->opening, 0, sizeof(sc->opening));
     sc->call.seq = UINT32_MAX;

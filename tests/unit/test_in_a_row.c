@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "kernels_chosen.h"
-#include "switchml/pool.h"
-#include "switchml/stream.h"
+#include "placed.h"
 #include "unit.h"
 
 enum {
@@ -160,16 +159,11 @@ static void open_network(struct network *n)
                                          .format = XFER_FORMAT_TYPED,
                                          .kernels = kernels_or_exit()};
 
-    n->pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&pool)), &pool);
+    n->pool = pool_of(&pool);
     for (uint16_t r = 0; r < RANKS; r++) {
-        const struct sml_stream_config cfg = {.rank = r,
-                                              .workers = RANKS,
-                                              .slots = SLOTS,
-                                              .chunk_bytes = CHUNK_BYTES,
-                                              .format = XFER_FORMAT_TYPED,
-                                              .buffer_reduces = true,
-                                              .kernels = pool.kernels};
-        n->rank[r].stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&cfg)), &cfg);
+        struct sml_stream_config cfg = stream_config_of(&pool, r);
+        cfg.buffer_reduces = true;
+        n->rank[r].stream = stream_of(&cfg);
         for (int32_t i = 0; i < COUNT_MAX; i++)
             n->rank[r].in[i] = i * (r + 1);
     }

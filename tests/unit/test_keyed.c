@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "kernels_chosen.h"
-#include "switchml/pool.h"
-#include "switchml/stream.h"
+#include "placed.h"
 #include "toy_keys.h"
 #include "unit.h"
 
@@ -25,37 +24,36 @@ struct packet {
     size_t bytes;
 };
 
+static struct sml_pool_config job(uint32_t first_tag, bool resumed)
+{
+    return (struct sml_pool_config){.workers = RANKS,
+                                    .slots = SLOTS,
+                                    .chunk_bytes = CHUNK,
+                                    .job = JOB,
+                                    .checksum = XFER_CHECKSUM_KEYED,
+                                    .shared = &shared,
+                                    .first_tag = first_tag,
+                                    .resumed = resumed,
+                                    .kernels = kernels_or_exit()};
+}
+
 static struct sml_pool *open_pool(uint32_t first_tag, bool resumed)
 {
-    const struct sml_pool_config cfg = {.workers = RANKS,
-                                        .slots = SLOTS,
-                                        .chunk_bytes = CHUNK,
-                                        .job = JOB,
-                                        .checksum = XFER_CHECKSUM_KEYED,
-                                        .shared = &shared,
-                                        .first_tag = first_tag,
-                                        .resumed = resumed,
-                                        .kernels = kernels_or_exit()};
+    const struct sml_pool_config cfg = job(first_tag, resumed);
 
-    return sml_pool_init(aligned_alloc(64, (sml_pool_footprint(&cfg) + 63) / 64 * 64), &cfg);
+    return pool_of(&cfg);
 }
 
 static void open_rig(void)
 {
+    const struct sml_pool_config pool = job((uint32_t)FIRST, false);
+
     memset(&rig, 0, sizeof rig);
-    rig.pool = open_pool((uint32_t)FIRST, false);
+    rig.pool = pool_of(&pool);
     rig.now = 1;
     for (uint16_t r = 0; r < RANKS; r++) {
-        const struct sml_stream_config cfg = {.rank = r,
-                                              .workers = RANKS,
-                                              .slots = SLOTS,
-                                              .chunk_bytes = CHUNK,
-                                              .job = JOB,
-                                              .checksum = XFER_CHECKSUM_KEYED,
-                                              .shared = &shared,
-                                              .first_tag = (uint32_t)FIRST,
-                                              .kernels = kernels_or_exit()};
-        rig.stream[r] = sml_stream_init(aligned_alloc(64, (sml_stream_footprint(&cfg) + 63) / 64 * 64), &cfg);
+        const struct sml_stream_config cfg = stream_config_of(&pool, r);
+        rig.stream[r] = stream_of(&cfg);
         for (unsigned i = 0; i < 4 * COUNT; i++)
             rig.in[r][i] = (int32_t)(100 * r + i);
     }

@@ -246,9 +246,7 @@ static struct sml_pool *in_a_tree(struct sml_pool_config cfg, const uint16_t *co
     cfg.workers = contributors;
     cfg.job = job;
     cfg.kernels = kernels_or_exit();
-    const size_t bytes = relay_slots_footprint(&cfg, &tree);
-    CU_ASSERT_FATAL(bytes > 0);
-    return relay_slots_init(memset(aligned_alloc(64, bytes), 0xa5, bytes), &cfg, &tree);
+    return relay_slots_of(&cfg, &tree);
 }
 
 static enum sml_reason apply(struct sml_pool *pool, uint16_t from, const struct sml_packet *p)

@@ -323,8 +323,7 @@ static struct sml_pool *make_root(const struct plan *p)
     const struct agg_node tree = {.ranks = 5, .contributor = five_by_three};
     const struct sml_pool_config cfg = pool_config(p);
 
-    return relay_slots_init(aligned_alloc(64, (relay_slots_footprint(&cfg, &tree) + 63) / 64 * 64), &cfg,
-                            &tree);
+    return relay_slots_of(&cfg, &tree);
 }
 
 /* The root tells a switch below that it is to send one sum for these two ranks. */

@@ -259,7 +259,7 @@ static struct recording record_quorum(const struct plan *p, unsigned first)
     cfg.quorum = 2;
     for (unsigned rank = first; rank < p->workers; rank++)
         record_joining(&r, p, rank);
-    r.pool = sml_pool_init(aligned_alloc(64, (sml_pool_footprint(&cfg) + 63) / 64 * 64), &cfg);
+    r.pool = pool_of(&cfg);
     for (uint32_t chunk = 0; chunk < plan_chunks(p); chunk++)
         for (unsigned i = 0; i < p->workers; i++)
             take_contribution(&r, p, (chunk + i) % p->workers, chunk);

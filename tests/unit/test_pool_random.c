@@ -1,7 +1,7 @@
 /* Any interleaving of contributions, probes, results handed back, duplicates, stale, early and contradicting
  * packets: the pool against an oracle that keeps every chunk's whole history. Loss needs no packet of its
  * own: it is a packet that is not sent. */
-#include "switchml/pool.h"
+#include "placed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -514,8 +514,7 @@ static void run(struct world *w)
     memset(w->chunks, 0, sizeof w->chunks);
     memset(w->kept, 0, sizeof w->kept);
     w->wrong = NULL;
-    size_t bytes = sml_pool_footprint(&w->cfg);
-    w->pool = sml_pool_init(aligned_alloc(64, bytes), &w->cfg);
+    w->pool = pool_of(&w->cfg);
     unsigned steps = 0;
     for (; steps < 1000000 && w->wrong == NULL && !done(w); steps++)
         step(w);

@@ -4,25 +4,30 @@
 #include <string.h>
 
 #include "kernels_chosen.h"
-#include "switchml/pool.h"
-#include "switchml/stream.h"
+#include "placed.h"
 #include "transfer/queue.h"
 #include "unit.h"
 
 enum { CHUNK_BYTES = 64, SLOTS = 16, CALLS = 8, RANKS = 2, COUNT = 640 };
 enum { PAYLOAD_MAX = SML_HEADER_BYTES + CHUNK_BYTES };
 
+static struct sml_pool_config job(void)
+{
+    return (struct sml_pool_config){.workers = RANKS,
+                                    .slots = SLOTS,
+                                    .chunk_bytes = CHUNK_BYTES,
+                                    .format = XFER_FORMAT_TYPED,
+                                    .kernels = kernels_or_exit()};
+}
+
 static struct sml_stream *open_stream(unsigned rank, unsigned calls)
 {
-    const struct sml_stream_config cfg = {.rank = (uint16_t)rank,
-                                          .workers = RANKS,
-                                          .slots = SLOTS,
-                                          .chunk_bytes = CHUNK_BYTES,
-                                          .format = XFER_FORMAT_TYPED,
-                                          .calls = (uint16_t)calls,
-                                          .window_max = SLOTS,
-                                          .kernels = kernels_or_exit()};
-    return sml_stream_init(aligned_alloc(64, (sml_stream_footprint(&cfg) + 63) / 64 * 64), &cfg);
+    const struct sml_pool_config pool = job();
+    struct sml_stream_config cfg = stream_config_of(&pool, rank);
+
+    cfg.calls = (uint16_t)calls;
+    cfg.window_max = SLOTS;
+    return stream_of(&cfg);
 }
 
 static struct xfer_call sum_of(uint64_t count)
@@ -135,12 +140,8 @@ static unsigned rounds(struct sml_stream *stream[RANKS], struct sml_pool *pool)
 static unsigned rounds_of(unsigned calls)
 {
     static int32_t in[RANKS][COUNT], out[RANKS][COUNT];
-    const struct sml_pool_config cfg = {.workers = RANKS,
-                                        .slots = SLOTS,
-                                        .chunk_bytes = CHUNK_BYTES,
-                                        .format = XFER_FORMAT_TYPED,
-                                        .kernels = kernels_or_exit()};
-    struct sml_pool *pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&cfg)), &cfg);
+    const struct sml_pool_config cfg = job();
+    struct sml_pool *pool = pool_of(&cfg);
     struct sml_stream *stream[RANKS];
     const struct xfer_call call = sum_of(COUNT / calls);
 

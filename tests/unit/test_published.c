@@ -7,8 +7,8 @@
 
 #include "kernels_chosen.h"
 #include "paper_switch.h"
+#include "placed.h"
 #include "random.h"
-#include "switchml/stream.h"
 #include "unit.h"
 
 enum { CALLS = 4, COUNT_MAX = 6000, LINK_MAX = 512, STEPS_MAX = 1000000 };
@@ -216,7 +216,7 @@ static void give_streams(struct world *w)
 
     for (unsigned r = 0; r < w->workers; r++) {
         cfg.rank = (uint16_t)r;
-        w->ranks[r].stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&cfg)), &cfg);
+        w->ranks[r].stream = stream_of(&cfg);
     }
 }
 

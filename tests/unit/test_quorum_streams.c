@@ -12,9 +12,8 @@
 #include <string.h>
 
 #include "bag.h"
+#include "placed.h"
 #include "random.h"
-#include "switchml/pool.h"
-#include "switchml/stream.h"
 #include "switchml/terms.h"
 #include "terms_of.h"
 #include "toy_keys.h"
@@ -294,30 +293,16 @@ static void kill_switch(struct world *w)
 
 static void open_stream(struct world *w, unsigned r)
 {
+    struct sml_stream_config cfg = stream_config_of(&w->cfg, r);
     struct rank *k = &w->ranks[r];
 
     k->may_leave = chance(w, 20);
     k->at_once = 1u << draw(w, 3);
-    const struct sml_stream_config cfg = {
-        .rank = (uint16_t)r,
-        .workers = w->cfg.workers,
-        .slots = w->cfg.slots,
-        .chunk_bytes = w->cfg.chunk_bytes,
-        .job = w->cfg.job,
-        .format = XFER_FORMAT_TYPED,
-        .look_up = w->cfg.table.code,
-        .quorum = true,
-        .checksum = w->cfg.checksum,
-        .shared = &w->shared,
-        .first_tag = w->cfg.first_tag,
-        .buffer_reduces = chance(w, 30),
-        .may_leave = k->may_leave,
-        .calls = (uint16_t)k->at_once,
-        .window_max = (uint16_t)draw(w, w->cfg.slots + 1u),
-        .kernels = w->cfg.kernels,
-    };
-    const size_t bytes = sml_stream_footprint(&cfg);
-    k->stream = sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &cfg);
+    cfg.buffer_reduces = chance(w, 30);
+    cfg.may_leave = k->may_leave;
+    cfg.calls = (uint16_t)k->at_once;
+    cfg.window_max = (uint16_t)draw(w, w->cfg.slots + 1u);
+    k->stream = stream_of(&cfg);
 }
 
 /* What the switch grants to ranks that come back, each with its oldest chunk. */
@@ -341,7 +326,7 @@ static void reopen(struct world *w)
     if (w->refused)
         return;
     w->cfg.first_tag = terms_in(&granted).first_tag;
-    w->pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&w->cfg)), &w->cfg);
+    w->pool = pool_of(&w->cfg);
 }
 
 /* One more rank notices the restart, or one more learns that all are there again. */
@@ -520,7 +505,7 @@ static unsigned play(uint64_t seed, unsigned most, unsigned deaths, unsigned res
         open_stream(w, r);
     for (unsigned i = 0; i < deaths && i + w->cfg.quorum < workers; i++)
         w->ranks[draw(w, workers)].dead = true;
-    w->pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&w->cfg)), &w->cfg);
+    w->pool = pool_of(&w->cfg);
     while (!over(w) && !w->failed && w->steps < STEPS_MAX)
         step(w);
     if (!over(w))

@@ -9,6 +9,7 @@
 
 #include "hostagg/protocol.h"
 #include "kernels_chosen.h"
+#include "placed.h"
 #include "random.h"
 #include "reference.h"
 #include "relay/protocol.h"
@@ -182,7 +183,6 @@ static void open_station(struct grove *g, int node, uint32_t first_tag, bool res
                             .parent_job = above == NONE ? 0 : g->station[above].job,
                             .parent_shared = above == NONE ? NULL : &g->station[above].shared};
     struct sml_pool_config cfg = g->cfg;
-    size_t bytes;
 
     s->job = (uint8_t)(10 * g->life + (unsigned)node + 1);
     s->contributors = 0;
@@ -205,10 +205,7 @@ static void open_station(struct grove *g, int node, uint32_t first_tag, bool res
     cfg.workers = s->contributors;
     cfg.first_tag = first_tag;
     cfg.resumed = resumed;
-    bytes = relay_slots_footprint(&cfg, &tree);
-    CU_ASSERT_FATAL(bytes > 0);
-    s->pool = memset(aligned_alloc(64, bytes), 0xa5, bytes);
-    relay_slots_init(s->pool, &cfg, &tree);
+    s->pool = relay_slots_of(&cfg, &tree);
 }
 
 static unsigned drained;
@@ -667,9 +664,7 @@ TEST(a_question_in_the_largest_tree_names_every_rank)
 
     for (unsigned r = 0; r < AGG_MAX_RANKS; r++)
         contributor[r] = r % 3 == 0 ? r > 0 : AGG_NOBODY;
-    const size_t bytes = relay_slots_footprint(&cfg, &tree);
-    CU_ASSERT_FATAL(bytes > 0);
-    struct sml_pool *pool = relay_slots_init(aligned_alloc(64, bytes), &cfg, &tree);
+    struct sml_pool *pool = relay_slots_of(&cfg, &tree);
     CU_ASSERT_FATAL(sml_parse(&p, data, sizeof(data)) == SML_OK);
     sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), 1, &p, NULL, 0, &v);
     CU_ASSERT_EQUAL(v.reason, SML_HELD);
@@ -701,7 +696,7 @@ static struct sml_pool *open_middle(bool resumed)
                                         .arrivals = true,
                                         .kernels = kernels_or_exit()};
 
-    return relay_slots_init(aligned_alloc(64, relay_slots_footprint(&cfg, &tree)), &cfg, &tree);
+    return relay_slots_of(&cfg, &tree);
 }
 
 static uint64_t hear_at; /* ns */
@@ -907,8 +902,7 @@ TEST(a_keyed_switch_passes_a_reject_on)
 
     CU_ASSERT_EQUAL(relay_slots_footprint(&cfg, &tree), 0); /* there is no secret to share with the parent */
     tree.parent_shared = &parents;
-    struct sml_pool *pool =
-        relay_slots_init(aligned_alloc(64, relay_slots_footprint(&cfg, &tree)), &cfg, &tree);
+    struct sml_pool *pool = relay_slots_of(&cfg, &tree);
     const size_t bytes = sml_build_reject(reject, &asked, 77);
     CU_ASSERT_FATAL(sml_parse(&p, reject, bytes) == SML_OK);
     sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), AGG_PARENT, &p, NULL, 0, &v);

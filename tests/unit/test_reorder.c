@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "kernels_chosen.h"
+#include "placed.h"
 #include "random.h"
-#include "switchml/stream.h"
 #include "transfer/reorder.h"
 #include "unit.h"
 
@@ -177,7 +177,7 @@ static struct model *model_new(uint64_t lag, unsigned loss, uint64_t seed)
                                     .kernels = kernels_or_exit()};
     struct model *m = calloc(1, sizeof(*m));
 
-    m->stream = sml_stream_init(aligned_alloc(64, (sml_stream_footprint(&cfg) + 63) / 64 * 64), &cfg);
+    m->stream = stream_of(&cfg);
     m->lag[1] = lag;
     m->loss = loss;
     m->random = seed;

@@ -538,7 +538,7 @@ TEST(with_a_checksum_nothing_without_it_counts)
     script_open(&sc, 1, 2, 4, 4);
     free(sc.stream);
     sc.cfg.checksum = XFER_CHECKSUM_CRC32C;
-    sc.stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&sc.cfg)), &sc.cfg);
+    sc.stream = stream_of(&sc.cfg);
     script_begin(&sc, XFER_ALLREDUCE, 11, 0, false);
     CU_ASSERT_FATAL(sml_stream_poll(sc.stream, 0, &send));
     size_t bytes = xfer_send_copy(&send, sent);

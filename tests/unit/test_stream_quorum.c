@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "kernels_chosen.h"
-#include "switchml/stream.h"
+#include "placed.h"
 #include "transfer/chunks.h"
 #include "unit.h"
 #include "wire/bytes.h"
@@ -28,7 +28,7 @@ static void start(void)
         .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
     struct xfer_send send;
 
-    stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&cfg)), &cfg);
+    stream = stream_of(&cfg);
     for (unsigned i = 0; i < COUNT; i++)
         in[i] = out[i] = 1;
     sml_stream_call_roll(stream, roll);

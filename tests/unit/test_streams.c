@@ -11,11 +11,10 @@
 #include "kernels_chosen.h"
 #include "look_up.h"
 #include "parted.h"
+#include "placed.h"
 #include "random.h"
 #include "reference.h"
 #include "scattered.h"
-#include "switchml/pool.h"
-#include "switchml/stream.h"
 #include "tags.h"
 #include "toy_keys.h"
 #include "unit.h"
@@ -384,7 +383,7 @@ static void deliver(struct world *w, const struct bag_packet *p)
 static void open_pool(struct world *w)
 {
     free(w->pool);
-    w->pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&w->cfg)), &w->cfg);
+    w->pool = pool_of(&w->cfg);
 }
 
 static void kill_switch(struct world *w)
@@ -555,25 +554,12 @@ static unsigned play_by(enum way way, enum what what, uint64_t seed, unsigned ch
     for (unsigned r = 0; r < w->cfg.workers; r++) {
         w->ranks[r].buffers = chance(w, 40) && !xfer_has_exponents(format);
         w->ranks[r].at_once = 1u << draw(w, 3);
-        struct sml_stream_config cfg = {
-            .rank = (uint16_t)r,
-            .workers = w->cfg.workers,
-            .slots = w->cfg.slots,
-            .chunk_bytes = w->cfg.chunk_bytes,
-            .job = w->cfg.job,
-            .format = format,
-            .look_up = w->cfg.table.code,
-            .checksum = w->cfg.checksum,
-            .shared = &w->shared,
-            .empties = w->cfg.empties,
-            .interleaved = w->cfg.empties && seed % 4 != 0,
-            .first_tag = w->cfg.first_tag,
-            .buffer_reduces = w->ranks[r].buffers,
-            .calls = (uint16_t)w->ranks[r].at_once,
-            .window_max = (uint16_t)draw(w, w->cfg.slots + 1u),
-            .kernels = w->cfg.kernels,
-        };
-        w->ranks[r].stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&cfg)), &cfg);
+        struct sml_stream_config cfg = stream_config_of(&w->cfg, r);
+        cfg.interleaved = w->cfg.empties && seed % 4 != 0;
+        cfg.buffer_reduces = w->ranks[r].buffers;
+        cfg.calls = (uint16_t)w->ranks[r].at_once;
+        cfg.window_max = (uint16_t)draw(w, w->cfg.slots + 1u);
+        w->ranks[r].stream = stream_of(&cfg);
     }
     open_pool(w);
 
@@ -610,19 +596,14 @@ static uint64_t long_call(bool older_switch)
                                  .chunk_bytes = CHUNK_BYTES,
                                  .format = XFER_FORMAT_TYPED,
                                  .kernels = kernels_or_exit()};
-    struct sml_pool *pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&pc)), &pc);
+    struct sml_pool *pool = pool_of(&pc);
     struct sml_stream *stream[2];
     uint64_t now = 0;
 
     for (uint16_t r = 0; r < 2; r++) {
-        struct sml_stream_config cfg = {.format = XFER_FORMAT_TYPED,
-                                        .rank = r,
-                                        .workers = 2,
-                                        .slots = LONG_SLOTS,
-                                        .chunk_bytes = CHUNK_BYTES,
-                                        .window_max = LONG_WINDOW,
-                                        .kernels = pc.kernels};
-        stream[r] = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&cfg)), &cfg);
+        struct sml_stream_config cfg = stream_config_of(&pc, r);
+        cfg.window_max = LONG_WINDOW;
+        stream[r] = stream_of(&cfg);
         CU_ASSERT_EQUAL_FATAL(sml_stream_begin(stream[r], &call, in, out[r], now), 0);
     }
     while (sml_stream_status(stream[0]) == XFER_RUNNING) {
@@ -662,17 +643,14 @@ static void sum_alone(const struct xfer_call *call, uint8_t place, uint32_t from
                                  .chunk_bytes = CHUNK_BYTES,
                                  .format = XFER_FORMAT_TYPED,
                                  .kernels = kernels_or_exit()};
-    const struct sml_stream_config cfg = {.format = XFER_FORMAT_TYPED,
-                                          .workers = 1,
-                                          .slots = 8,
-                                          .chunk_bytes = CHUNK_BYTES,
-                                          .place = place,
-                                          .places = COVER_PLACES,
-                                          .kernels = pc.kernels};
-    struct sml_pool *pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&pc)), &pc);
-    struct sml_stream *stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&cfg)), &cfg);
+    struct sml_stream_config cfg = stream_config_of(&pc, 0);
+    struct sml_pool *pool = pool_of(&pc);
+    struct sml_stream *stream;
     struct xfer_send send;
 
+    cfg.place = place;
+    cfg.places = COVER_PLACES;
+    stream = stream_of(&cfg);
     sml_stream_share(stream, from, to);
     CU_ASSERT_EQUAL_FATAL(sml_stream_begin(stream, call, in, out, 0), 0);
     while (sml_stream_poll(stream, 0, &send)) {

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "kernels_chosen.h"
+#include "placed.h"
 #include "random.h"
-#include "switchml/pool.h"
-#include "switchml/stream.h"
 #include "unit.h"
 
 enum { N = AGG_MAX_WORKERS, SLOTS = 8, CHUNK_BYTES = 64, COUNT = 16 * 20, PAYLOAD_MAX = 256 };
@@ -35,17 +34,12 @@ static void begin(unsigned loss)
     memset(&w, 0, sizeof w);
     w.loss = loss;
     w.rng = rng_seed(1024);
-    w.pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&pc)), &pc);
+    w.pool = pool_of(&pc);
     for (uint16_t r = 0; r < N; r++) {
-        const struct sml_stream_config cfg = {.format = XFER_FORMAT_TYPED,
-                                              .rank = r,
-                                              .workers = N,
-                                              .slots = SLOTS,
-                                              .chunk_bytes = CHUNK_BYTES,
-                                              .kernels = pc.kernels};
+        const struct sml_stream_config cfg = stream_config_of(&pc, r);
         for (int i = 0; i < COUNT; i++)
             w.in[r][i] = r + i;
-        w.stream[r] = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&cfg)), &cfg);
+        w.stream[r] = stream_of(&cfg);
         CU_ASSERT_EQUAL_FATAL(sml_stream_begin(w.stream[r], &call, w.in[r], w.out[r], w.now), 0);
     }
 }
