@@ -4,6 +4,7 @@
 #include <CUnit/CUnit.h>
 #include <dirent.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -371,5 +372,23 @@ int crew_sum_vector(struct crew_member *m, int tensors, int each)
     free(segments);
     free(out);
     free(in);
+    return rc;
+}
+
+int crew_sum_scaled(struct crew_member *m)
+{
+    static const size_t counts[] = {1, 10, 40, 50000};
+    const int size = m->crew->size;
+    float *x = malloc(50000 * sizeof *x);
+    int rc = 0;
+    for (size_t call = 0; call < sizeof counts / sizeof *counts && rc == 0; call++) {
+        for (size_t i = 0; i < counts[call]; i++)
+            x[i] = (float)(i % 97) + (float)m->rank;
+        rc = swagg_allreduce(m->job, x, x, counts[call], SWAGG_F32, SWAGG_SUM);
+        for (size_t i = 0; i < counts[call] && rc == 0; i++)
+            if (!(fabsf(x[i] - (float)size * (float)(i % 97) - (float)(size * (size - 1) / 2)) <= 0.01f))
+                rc = WRONG_SUM;
+    }
+    free(x);
     return rc;
 }

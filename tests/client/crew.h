@@ -125,6 +125,9 @@ bool closes_in_a_child(struct swagg_job *job);
 /* Sums so many tensors of int32 in one call, each of so many elements, as crew_sum does. */
 int crew_sum_vector(struct crew_member *m, int tensors, int each);
 
+/* Sums small whole numbers, which scaling does not round off, in calls of a few and of many floats. */
+int crew_sum_scaled(struct crew_member *m);
+
 /* What the tests draw from: the time, unless the environment says otherwise (rng_seed). */
 extern uint64_t seed;
 void seed_from_environment(void);

@@ -46,6 +46,14 @@ static struct loop_switch *start(struct crew *crew, struct course *course)
     return ls;
 }
 
+static void succeed(struct course course)
+{
+    struct crew crew;
+    struct loop_switch *ls = start(&crew, &course);
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
 static int reduce(struct crew_member *m, size_t count)
 {
     return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = count, .seed = seed + count}, 0, false);
@@ -81,11 +89,7 @@ static int come_when_all_have_returned(struct crew_member *m)
 
 TEST(other_ranks_return_before_the_root_calls)
 {
-    struct course course = {.root = come_when_all_have_returned, .other = return_early};
-    struct crew crew;
-    struct loop_switch *ls = start(&crew, &course);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    succeed((struct course){.root = come_when_all_have_returned, .other = return_early});
 }
 
 /* More than leaves at once, and some of it lost: nobody but the membership threads, and close, can mend it.
@@ -106,13 +110,9 @@ static int call_late(struct crew_member *m)
 
 TEST(close_completes_what_is_buffered)
 {
-    struct course course = {.root = call_late,
+    succeed((struct course){.root = call_late,
                             .other = return_and_close,
-                            .link = {.rate = {[IMPAIR_DROP] = {.probability = 0.02}}}};
-    struct crew crew;
-    struct loop_switch *ls = start(&crew, &course);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+                            .link = {.rate = {[IMPAIR_DROP] = {.probability = 0.02}}}});
 }
 
 /* What the caller's other communication sees while its rank completes reduces in swagg_close. */
@@ -239,11 +239,7 @@ static int return_and_read_the_log(struct crew_member *m)
 
 TEST(the_log_names_the_reduce_that_failed)
 {
-    struct course course = {.root = leave, .other = return_and_read_the_log};
-    struct crew crew;
-    struct loop_switch *ls = start(&crew, &course);
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
+    succeed((struct course){.root = leave, .other = return_and_read_the_log});
 }
 
 /* The others never call again before the root has heard: their membership threads tell. */

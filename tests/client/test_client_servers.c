@@ -106,28 +106,10 @@ TEST(results_come_by_each_servers_group)
 }
 
 /* SwitchML's numbers: the exponent of each block goes ahead of it, by the same server. */
-static int sum_scaled(struct crew_member *m)
-{
-    enum { N = 50000 };
-    float *x = malloc(N * sizeof *x);
-    int rc = 0;
-    for (int call = 0; call < 3 && rc == 0; call++) {
-        const int n = call == 0 ? 10 : N;
-        for (int i = 0; i < n; i++)
-            x[i] = (float)(i % 97) + (float)m->rank;
-        rc = swagg_allreduce(m->job, x, x, (size_t)n, SWAGG_F32, SWAGG_SUM);
-        for (int i = 0; i < n && rc == 0; i++)
-            if (x[i] < 3.0f * (float)(i % 97) + 3.0f - 0.01f || x[i] > 3.0f * (float)(i % 97) + 3.0f + 0.01f)
-                rc = WRONG_SUM;
-    }
-    free(x);
-    return rc;
-}
-
 TEST(scaled_numbers_are_summed)
 {
     struct servers s = start(3);
-    struct crew crew = crew_at_all(3, &s, "numbers", sum_scaled, NULL);
+    struct crew crew = crew_at_all(3, &s, "numbers", crew_sum_scaled, NULL);
     crew.options.numbers = SWAGG_NUMBERS_INT32;
     crew_succeed(&crew);
     stop(&s);

@@ -86,28 +86,11 @@ TEST(packets_are_lost_at_all_of_them)
 }
 
 /* The exponent of each block goes ahead of it, to the same switch. */
-static int sum_scaled(struct crew_member *m)
-{
-    static const size_t counts[] = {1, 10, 40, 50000};
-    float *x = malloc(50000 * sizeof *x);
-    int rc = 0;
-    for (size_t call = 0; call < sizeof counts / sizeof *counts && rc == 0; call++) {
-        for (size_t i = 0; i < counts[call]; i++)
-            x[i] = (float)(i % 97) + (float)m->rank;
-        rc = swagg_allreduce(m->job, x, x, counts[call], SWAGG_F32, SWAGG_SUM);
-        for (size_t i = 0; i < counts[call] && rc == 0; i++)
-            if (x[i] < 3.0f * (float)(i % 97) + 3.0f - 0.1f || x[i] > 3.0f * (float)(i % 97) + 3.0f + 0.1f)
-                rc = WRONG_SUM;
-    }
-    free(x);
-    return rc;
-}
-
 TEST(scaled_numbers_are_summed)
 {
     struct switches s = start(2);
     for (enum swagg_numbers numbers = SWAGG_NUMBERS_INT32; numbers <= SWAGG_NUMBERS_FP16; numbers++) {
-        struct crew crew = crew_at_all(3, &s, "numbers", sum_scaled, NULL);
+        struct crew crew = crew_at_all(3, &s, "numbers", crew_sum_scaled, NULL);
         crew.options.numbers = numbers;
         crew_succeed(&crew);
     }
