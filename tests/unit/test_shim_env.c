@@ -2,6 +2,7 @@
 #include "env.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -16,6 +17,29 @@ static int read_one(char *variable)
 {
     char *environment[] = {"PATH=/bin", variable, "SWAGGER=1", NULL};
     return settings_read(&s, environment, text, sizeof text);
+}
+
+static int read_both(char *first, char *second)
+{
+    char *environment[] = {first, second, NULL};
+    return settings_read(&s, environment, text, sizeof text);
+}
+
+/* And says what it takes. */
+static void refuses(char *variable, const char *takes)
+{
+    char words[256];
+    snprintf(words, sizeof words, "%s: use %s", variable, takes);
+    CU_ASSERT_EQUAL(read_one(variable), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, words);
+}
+
+static void exclude(char *first, char *second, const char *both)
+{
+    char words[256];
+    snprintf(words, sizeof words, "%s exclude each other: unset one of them", both);
+    CU_ASSERT_EQUAL(read_both(first, second), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, words);
 }
 
 TEST(nothing_set)
@@ -90,38 +114,24 @@ TEST(everything_set)
 
 TEST(what_cannot_go_together)
 {
-    char *environment[] = {"SWAGG_REDUCE=buffered", "SWAGG_FALLBACK=native", NULL};
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(
-        text, "SWAGG_REDUCE=buffered and SWAGG_FALLBACK=native exclude each other: unset one of them");
-    environment[1] = "SWAGG_NUMBERS=fp16";
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text,
-                           "SWAGG_REDUCE=buffered and SWAGG_NUMBERS exclude each other: unset one of them");
-    environment[0] = "SWAGG_CHECKSUM=crc32c";
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text,
-                           "SWAGG_CHECKSUM=crc32c and SWAGG_NUMBERS exclude each other: unset one of them");
-    environment[1] = "SWAGG_PROTOCOL=auto";
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
-    environment[0] = "SWAGG_COMPRESSION=thc";
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text,
-                           "SWAGG_COMPRESSION=thc and SWAGG_PROTOCOL exclude each other: unset one of them");
-    environment[1] = "SWAGG_NUMBERS=fp16";
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text,
-                           "SWAGG_COMPRESSION=thc and SWAGG_NUMBERS exclude each other: unset one of them");
-    environment[1] = "SWAGG_NUMBERS=native";
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    exclude("SWAGG_REDUCE=buffered", "SWAGG_FALLBACK=native",
+            "SWAGG_REDUCE=buffered and SWAGG_FALLBACK=native");
+    exclude("SWAGG_REDUCE=buffered", "SWAGG_NUMBERS=fp16", "SWAGG_REDUCE=buffered and SWAGG_NUMBERS");
+    exclude("SWAGG_CHECKSUM=crc32c", "SWAGG_NUMBERS=fp16", "SWAGG_CHECKSUM=crc32c and SWAGG_NUMBERS");
+    exclude("SWAGG_COMPRESSION=thc", "SWAGG_PROTOCOL=auto", "SWAGG_COMPRESSION=thc and SWAGG_PROTOCOL");
+    exclude("SWAGG_COMPRESSION=thc", "SWAGG_NUMBERS=fp16", "SWAGG_COMPRESSION=thc and SWAGG_NUMBERS");
+    CU_ASSERT_EQUAL(read_both("SWAGG_CHECKSUM=crc32c", "SWAGG_PROTOCOL=auto"), 0);
+    CU_ASSERT_EQUAL(read_both("SWAGG_COMPRESSION=thc", "SWAGG_NUMBERS=native"), 0);
+}
+
+TEST(words)
+{
     CU_ASSERT_EQUAL(read_one("SWAGG_NUMBERS=int32"), 0);
     CU_ASSERT_EQUAL(s.options.numbers, SWAGG_NUMBERS_INT32);
-    CU_ASSERT_EQUAL(read_one("SWAGG_NUMBERS=int8"), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text, "SWAGG_NUMBERS=int8: use native, int32 or fp16");
+    refuses("SWAGG_NUMBERS=int8", "native, int32 or fp16");
     CU_ASSERT_EQUAL(read_one("SWAGG_REDUCE=buffered"), 0);
     CU_ASSERT_EQUAL(s.options.reduce, SWAGG_REDUCE_BUFFERED);
-    CU_ASSERT_EQUAL(read_one("SWAGG_REDUCE=early"), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text, "SWAGG_REDUCE=early: use complete or buffered");
+    refuses("SWAGG_REDUCE=early", "complete or buffered");
 }
 
 /* Pages say how a variable is called. */
@@ -162,42 +172,31 @@ TEST(numbers)
 
 TEST(an_error_names_the_variable_and_what_it_takes)
 {
-    CU_ASSERT_EQUAL(read_one("SWAGG_MODE=odered"), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text, "SWAGG_MODE=odered: use ordered or arrival");
-    CU_ASSERT_EQUAL(read_one("SWAGG_CHECKSUM=crc32"), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text, "SWAGG_CHECKSUM=crc32: use none or crc32c");
-    CU_ASSERT_EQUAL(read_one("SWAGG_LOG=loud"), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text, "SWAGG_LOG=loud: use error, warn, info or debug");
-    CU_ASSERT_EQUAL(read_one("SWAGG_WINDOW=many"), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text, "SWAGG_WINDOW=many: use a number from 1 to 16384; K, M or G may follow");
-    CU_ASSERT_EQUAL(read_one("SWAGG_SWITCH=switch.example"), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text,
-                           "SWAGG_SWITCH=switch.example: use IPv4 addresses with commas between them, like "
-                           "10.0.0.8,10.0.0.9, at most 16");
-    CU_ASSERT_EQUAL(read_one("SWAGG_SERVER=10.0.0"), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text, "SWAGG_SERVER=10.0.0: use IPv4 addresses with commas between them, like "
-                                 "10.0.0.8,10.0.0.9, at most 16");
+    refuses("SWAGG_MODE=odered", "ordered or arrival");
+    refuses("SWAGG_CHECKSUM=crc32", "none or crc32c");
+    refuses("SWAGG_LOG=loud", "error, warn, info or debug");
+    refuses("SWAGG_WINDOW=many", "a number from 1 to 16384; K, M or G may follow");
+    refuses("SWAGG_SWITCH=switch.example", "IPv4 addresses with commas between them, like "
+                                           "10.0.0.8,10.0.0.9, at most 16");
+    refuses("SWAGG_SERVER=10.0.0", "IPv4 addresses with commas between them, like "
+                                   "10.0.0.8,10.0.0.9, at most 16");
     CU_ASSERT_EQUAL(read_one("SWAGG_SWITCH=10.0.1.254,10.0.2.254"), 0);
     CU_ASSERT_EQUAL(read_one("SWAGG_SERVER=10.0.0.8,"), -EINVAL);
     CU_ASSERT_EQUAL(read_one("SWAGG_SERVER=10.0.0.8, 10.0.0.9"), -EINVAL);
-    CU_ASSERT_EQUAL(read_one("SWAGG_PROTOCOL=udp"), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text, "SWAGG_PROTOCOL=udp: use switchml, atp or auto");
+    refuses("SWAGG_PROTOCOL=udp", "switchml, atp or auto");
 }
 
 /* By ATP alone nobody need be named but the parameter server. */
 TEST(a_server_stands_in_for_the_switch_by_atp)
 {
-    char *environment[] = {"SWAGG_PROTOCOL=atp", "SWAGG_SERVER=10.0.0.9", NULL};
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_EQUAL(read_both("SWAGG_PROTOCOL=atp", "SWAGG_SERVER=10.0.0.9"), 0);
     CU_ASSERT_EQUAL(s.options.protocol, SWAGG_PROTOCOL_ATP);
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.9");
     CU_ASSERT_STRING_EQUAL(s.server_ip, "10.0.0.9");
-    environment[1] = "SWAGG_SERVER=10.0.0.19,10.0.0.8";
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_EQUAL(read_both("SWAGG_PROTOCOL=atp", "SWAGG_SERVER=10.0.0.19,10.0.0.8"), 0);
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.19");
     CU_ASSERT_STRING_EQUAL(s.server_ip, "10.0.0.19,10.0.0.8");
-    environment[0] = "SWAGG_PROTOCOL=auto";
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_EQUAL(read_both("SWAGG_PROTOCOL=auto", "SWAGG_SERVER=10.0.0.19,10.0.0.8"), 0);
     CU_ASSERT_EQUAL(s.options.protocol, SWAGG_PROTOCOL_AUTO);
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "");
 }
@@ -223,14 +222,11 @@ TEST(a_name_like_none_is_answered_with_all)
 
 TEST(a_setting_that_counts_with_another_only_is_told)
 {
-    char *environment[] = {"SWAGG_SWITCH=10.0.0.254", "SWAGG_SERVER=10.0.0.9", NULL};
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_EQUAL(read_both("SWAGG_SWITCH=10.0.0.254", "SWAGG_SERVER=10.0.0.9"), 0);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_SERVER counts with SWAGG_PROTOCOL=atp or auto only, and was ignored");
-    environment[0] = "SWAGG_PROTOCOL=auto";
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_EQUAL(read_both("SWAGG_PROTOCOL=auto", "SWAGG_SERVER=10.0.0.9"), 0);
     CU_ASSERT_STRING_EQUAL(text, "");
-    environment[1] = "SWAGG_COMPRESSION_BITS=2";
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_EQUAL(read_both("SWAGG_PROTOCOL=auto", "SWAGG_COMPRESSION_BITS=2"), 0);
     CU_ASSERT_STRING_EQUAL(text,
                            "SWAGG_COMPRESSION_BITS counts with SWAGG_COMPRESSION=thc only, and was ignored");
     CU_ASSERT_EQUAL(read_one("SWAGG_RANKS_PER_RACK="), 0);
@@ -239,8 +235,7 @@ TEST(a_setting_that_counts_with_another_only_is_told)
 
 TEST(an_error_is_told_before_an_unknown_name)
 {
-    char *environment[] = {"SWAGG_MINBYTES=3", "SWAGG_LOG=loud", NULL};
-    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
+    CU_ASSERT_EQUAL(read_both("SWAGG_MINBYTES=3", "SWAGG_LOG=loud"), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_LOG=loud: use error, warn, info or debug");
 }
 
