@@ -48,6 +48,7 @@ static int play(void *context, const struct view *view, const char *name, struct
 
 static const struct view_source host = {play, NULL};
 static struct history *history;
+static json_t *rows; /* of the view that was shown last */
 
 static void begin(void)
 {
@@ -61,29 +62,32 @@ static void begin(void)
 
 static void end(void)
 {
+    json_decref(rows);
+    rows = NULL;
     history_free(history);
 }
 
 EACH_TEST(begin, end)
 
-/* The rows of a view; to be released. */
-static json_t *rows(enum view_id id, const char *job, int rc)
+/* So many rows of a view, for expect. */
+static void show(enum view_id id, const char *job, int rc, size_t n)
 {
-    json_t *view, *counters, *list;
+    json_t *view, *counters;
     struct view_out out;
 
     view_begin(&out, &views[id]);
     CU_ASSERT_EQUAL(history_show(history, job, &out), rc);
     CU_ASSERT_EQUAL_FATAL(view_end(&out, &view, &counters), 0);
-    list = json_incref(json_object_get(view, views[id].name));
+    json_decref(rows);
+    rows = json_incref(json_object_get(view, views[id].name));
     json_decref(view);
     json_decref(counters);
-    return list;
+    CU_ASSERT_EQUAL_FATAL(json_array_size(rows), n);
 }
 
-static void expect(const json_t *row, const char *key, const char *expected)
+static void expect(size_t row, const char *key, const char *expected)
 {
-    const json_t *value = json_object_get(row, key);
+    const json_t *value = json_object_get(json_array_get(rows, row), key);
     char text[64];
 
     snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
@@ -102,54 +106,45 @@ static void look_at(uint64_t at)
 
 TEST(a_minute_has_what_has_come_in_it)
 {
-    json_t *list;
-
     look_at(BEGIN + 1);
     played.bytes[0] = played.bytes[1] = 3000;
     played.delayed_us[1] = 60;
     played.lost_up[0] = 2;
     played.dropped = 5;
     look_at(BEGIN + 30);
-    list = rows(VIEW_HISTORY, NULL, 0);
-    CU_ASSERT_EQUAL_FATAL(json_array_size(list), 1);
-    expect(json_array_get(list, 0), "time", "2023-11-14T22:14Z");
-    expect(json_array_get(list, 0), "jobs", "1");
-    expect(json_array_get(list, 0), "bytes", "6000");
-    expect(json_array_get(list, 0), "bytes_per_s", "200");
-    expect(json_array_get(list, 0), "lost_up", "2");
-    expect(json_array_get(list, 0), "dropped", "5");
-    expect(json_array_get(list, 0), "latest_job", "lab/train");
-    expect(json_array_get(list, 0), "latest_rank", "1");
-    expect(json_array_get(list, 0), "late_us_mean", "2");
-    expect(json_array_get(list, 0), "lossy_job", "lab/train");
-    expect(json_array_get(list, 0), "lossy_rank", "0");
-    json_decref(list);
+    show(VIEW_HISTORY, NULL, 0, 1);
+    expect(0, "time", "2023-11-14T22:14Z");
+    expect(0, "jobs", "1");
+    expect(0, "bytes", "6000");
+    expect(0, "bytes_per_s", "200");
+    expect(0, "lost_up", "2");
+    expect(0, "dropped", "5");
+    expect(0, "latest_job", "lab/train");
+    expect(0, "latest_rank", "1");
+    expect(0, "late_us_mean", "2");
+    expect(0, "lossy_job", "lab/train");
+    expect(0, "lossy_rank", "0");
 }
 
 TEST(each_minute_counts_from_its_beginning_and_empty_ones_are_left_out)
 {
-    json_t *list;
-
     played.bytes[0] = 600;
     look_at(BEGIN + 5);
     look_at(BEGIN + 65); /* nothing since */
     look_at(BEGIN + 130);
     played.bytes[0] = 1200;
     look_at(BEGIN + 131);
-    list = rows(VIEW_HISTORY, NULL, 0);
-    CU_ASSERT_EQUAL_FATAL(json_array_size(list), 2);
-    expect(json_array_get(list, 0), "time", "2023-11-14T22:14Z");
-    expect(json_array_get(list, 0), "bytes_per_s", "10");
-    expect(json_array_get(list, 0), "lossy_rank", "");
-    expect(json_array_get(list, 1), "time", "2023-11-14T22:16Z");
-    expect(json_array_get(list, 1), "bytes", "600");
-    json_decref(list);
+    show(VIEW_HISTORY, NULL, 0, 2);
+    expect(0, "time", "2023-11-14T22:14Z");
+    expect(0, "bytes_per_s", "10");
+    expect(0, "lossy_rank", "");
+    expect(1, "time", "2023-11-14T22:16Z");
+    expect(1, "bytes", "600");
 }
 
 TEST(a_job_that_is_over_is_remembered_by_its_names)
 {
     static const char *const calls[] = {"train", "lab/train"};
-    json_t *list;
 
     played.bytes[2] = 700;
     look_at(BEGIN + 1);
@@ -157,45 +152,35 @@ TEST(a_job_that_is_over_is_remembered_by_its_names)
     look_at(BEGIN + 2);
     for (unsigned over = 0; over < 2; over++) { /* in the minute that goes on; afterwards */
         for (unsigned i = 0; i < 2; i++) {
-            list = rows(VIEW_HISTORY, calls[i], 0);
-            CU_ASSERT_EQUAL_FATAL(json_array_size(list), 1);
-            expect(json_array_get(list, 0), "job", "train");
-            expect(json_array_get(list, 0), "tenant", "lab");
-            expect(json_array_get(list, 0), "bytes", "700");
-            expect(json_array_get(list, 0), "jobs", "-");
-            json_decref(list);
+            show(VIEW_HISTORY, calls[i], 0, 1);
+            expect(0, "job", "train");
+            expect(0, "tenant", "lab");
+            expect(0, "bytes", "700");
+            expect(0, "jobs", "-");
         }
         look_at(BEGIN + 61);
     }
-    json_decref(rows(VIEW_HISTORY, "lab/tra", -ENOENT));
+    show(VIEW_HISTORY, "lab/tra", -ENOENT, 0);
 }
 
 TEST(a_job_of_that_name_that_begins_anew_adds_to_the_minute)
 {
-    json_t *list;
-
     played.bytes[0] = 5000;
     look_at(BEGIN + 1);
     played.bytes[0] = 300;
     look_at(BEGIN + 2);
-    list = rows(VIEW_HISTORY, "train", 0);
-    CU_ASSERT_EQUAL_FATAL(json_array_size(list), 1);
-    expect(json_array_get(list, 0), "bytes", "5300");
-    json_decref(list);
+    show(VIEW_HISTORY, "train", 0, 1);
+    expect(0, "bytes", "5300");
 }
 
 TEST(a_day_is_kept_and_no_more)
 {
-    json_t *list;
-
     for (unsigned i = 0; i < HISTORY_MINUTES + 10; i++) {
         played.bytes[0] += 60;
         look_at(BEGIN + i * UINT64_C(60));
     }
-    list = rows(VIEW_HISTORY, NULL, 0);
-    CU_ASSERT_EQUAL(json_array_size(list), HISTORY_MINUTES + 1); /* and the one that goes on */
-    expect(json_array_get(list, 0), "time", "2023-11-14T22:23Z");
-    json_decref(list);
+    show(VIEW_HISTORY, NULL, 0, HISTORY_MINUTES + 1); /* and the one that goes on */
+    expect(0, "time", "2023-11-14T22:23Z");
 }
 
 static void note(enum history_what what, const char *job, const char *who, const char *text)
@@ -206,7 +191,6 @@ static void note(enum history_what what, const char *job, const char *who, const
 TEST(events_come_in_their_order_and_a_flood_of_one_kind_pushes_out_no_other)
 {
     char who[16];
-    json_t *list;
 
     note(HISTORY_FAILED, "train", "rank 3", "failed (lost)");
     for (unsigned i = 0; i < 10 * HISTORY_EVENTS; i++) {
@@ -215,34 +199,26 @@ TEST(events_come_in_their_order_and_a_flood_of_one_kind_pushes_out_no_other)
     }
     seconds++;
     note(HISTORY_OPERATED, "", "root", "reload");
-    list = rows(VIEW_EVENTS, NULL, 0);
-    CU_ASSERT_EQUAL_FATAL(json_array_size(list), HISTORY_EVENTS + 2);
-    expect(json_array_get(list, 0), "what", "failed");
-    expect(json_array_get(list, 0), "who", "rank 3");
-    expect(json_array_get(list, HISTORY_EVENTS), "who", who);
-    expect(json_array_get(list, HISTORY_EVENTS), "job", "");
-    expect(json_array_get(list, HISTORY_EVENTS + 1), "what", "operated");
-    expect(json_array_get(list, HISTORY_EVENTS + 1), "time", "2023-11-14T22:14:01Z");
-    json_decref(list);
-    list = rows(VIEW_EVENTS, "train", 0);
-    CU_ASSERT_EQUAL(json_array_size(list), 1);
-    json_decref(list);
-    json_decref(rows(VIEW_EVENTS, "nix", -ENOENT));
+    show(VIEW_EVENTS, NULL, 0, HISTORY_EVENTS + 2);
+    expect(0, "what", "failed");
+    expect(0, "who", "rank 3");
+    expect(HISTORY_EVENTS, "who", who);
+    expect(HISTORY_EVENTS, "job", "");
+    expect(HISTORY_EVENTS + 1, "what", "operated");
+    expect(HISTORY_EVENTS + 1, "time", "2023-11-14T22:14:01Z");
+    show(VIEW_EVENTS, "train", 0, 1);
+    show(VIEW_EVENTS, "nix", -ENOENT, 0);
 }
 
 TEST(the_same_again_and_again_takes_one_place)
 {
-    json_t *list;
-
     note(HISTORY_REFUSED, "train", "10.0.0.1", "no");
     note(HISTORY_OPERATED, "", "root", "reload");
     seconds += 9;
     note(HISTORY_REFUSED, "train", "10.0.0.1", "no");
-    list = rows(VIEW_EVENTS, NULL, 0);
-    CU_ASSERT_EQUAL_FATAL(json_array_size(list), 2);
-    expect(json_array_get(list, 1), "times", "2");
-    expect(json_array_get(list, 1), "time", "2023-11-14T22:14:09Z");
-    json_decref(list);
+    show(VIEW_EVENTS, NULL, 0, 2);
+    expect(1, "times", "2");
+    expect(1, "time", "2023-11-14T22:14:09Z");
 }
 
 /* What an operator has asked for quotes what it was about, in whatever language. */
@@ -269,18 +245,15 @@ TEST(of_what_the_registry_tells_notes_are_left_out)
 {
     static const struct ctl_entry job = {.name = "train"};
     struct ctl_event event = {.kind = CTL_EVENT_NOTE, .text = "rank 1 of 4 has joined", .rank = 1};
-    json_t *list;
 
     history_note_job(history, "lab", &job, &event);
     event = (struct ctl_event){.kind = CTL_EVENT_WARNING, .text = "waits for rank 2", .rank = 2};
     history_note_job(history, "lab", &job, &event);
     event = (struct ctl_event){.kind = CTL_EVENT_ENDS, .text = "over", .rank = CTL_NO_RANK};
     history_note_job(history, "lab", &job, &event);
-    list = rows(VIEW_EVENTS, "lab/train", 0);
-    CU_ASSERT_EQUAL_FATAL(json_array_size(list), 2);
-    expect(json_array_get(list, 0), "what", "warned");
-    expect(json_array_get(list, 0), "who", "rank 2");
-    expect(json_array_get(list, 1), "what", "ended");
-    expect(json_array_get(list, 1), "who", "");
-    json_decref(list);
+    show(VIEW_EVENTS, "lab/train", 0, 2);
+    expect(0, "what", "warned");
+    expect(0, "who", "rank 2");
+    expect(1, "what", "ended");
+    expect(1, "who", "");
 }
