@@ -48,12 +48,7 @@ expect_equal "dropped" "$(net_telemetry /swagg/drops link_local)" 1
 
 step "VLAN tags pass as they are, one or two"
 for tag in 8100e00a 88a80014 81000001; do
-    net_background "$NET_DIR/tagged.log" ip netns exec "$NET_ID-h2" "$here/tagged.py" receive 120
-    listener=$!
-    net_until 5 "the listener listens" grep -q listens "$NET_DIR/tagged.log"
-    net_exec 0 "$here/tagged.py" send "$(net_mac 2)" "$tag"
-    wait "$listener"
-    expect_equal "tag that arrives" "$(tail -n 1 "$NET_DIR/tagged.log")" "$tag"
+    tag_arrives 2 "$tag"
 done
 
 step "a frame that is longer than the MTU is dropped by name"

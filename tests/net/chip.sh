@@ -21,9 +21,17 @@ chip_start() { # CHIP LOSS
     rm -f "$NET_DIR/bfrt" "$NET_DIR/jobs" "$NET_DIR/state"
     net_background "$NET_DIR/chip.log" ip netns exec "$NET_ID-sw" /usr/bin/python3 "$NET_ROOT/tests/p4/wire_switch.py" \
         --listen "$NET_DIR/bfrt" --interfaces p0,p1,p2 --cpu-interface chip --chip "$1" --loss "$2"
-    # shellcheck disable=SC2034 # for who ends it
     chip_pid=$!
     net_until 60 "the chip listens" test -S "$NET_DIR/bfrt"
+}
+
+chip_stop() {
+    kill -TERM "$chip_pid"
+    net_until 30 "the chip has ended" net_gone "$chip_pid"
+}
+
+chip_has_no_jobs() {
+    python3 -c 'import json, sys; s = json.load(open(sys.argv[1])); sys.exit(len(s["jobs"]) + len(s["unfinished"]))' "$NET_DIR/state"
 }
 
 helper_of() { # CHIP

@@ -113,14 +113,11 @@ job_ends
 expect_match "what rank 0 says" "$(rank_log 0)" '[1-9] resumed'
 
 step "keys: each switch has one of its own for those below; whoever has none changes no sum, at a leaf or above it"
-key_file() { # FILE: the key in it is a new one
-    (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$1")
-}
 TREE_IMPAIR=()
 for name in "${TREE_SWITCHES[@]}"; do
     tree_kill "$name"
     TREE_KEY[$name]=$NET_DIR/$name.key
-    key_file "${TREE_KEY[$name]}"
+    key_file "$name.key"
 done
 configure
 tree_start "${TREE_SWITCHES[@]}"
@@ -175,7 +172,7 @@ goes_on
 
 step "keys: the root's is changed while the job runs"
 cp -p "${TREE_KEY[root]}" "$NET_DIR/old.key"
-key_file "$NET_DIR/next.key"
+key_file next.key
 { cat "$NET_DIR/old.key"; echo; cat "$NET_DIR/next.key"; } >"${TREE_KEY[root]}" # the file of the uplinks, too
 expect_match "what the root tells" "$(tree_ctl root reload)" 'tenants\[lab\].key_file: keys *- *1 new, 0 retired'
 { cat "$NET_DIR/next.key"; echo; cat "$NET_DIR/old.key"; } >"${TREE_KEY[root]}"

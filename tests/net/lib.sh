@@ -181,6 +181,34 @@ expect_told() { # REGEX RANK...
     done
 }
 
+# An Ethernet frame with VLAN tags, sent by host 0, arrives as it was sent.
+tag_arrives() { # HOST TAG
+    local listener
+    net_background "$NET_DIR/tagged.log" ip netns exec "$NET_ID-h$1" "$NET_ROOT/tests/net/tagged.py" receive 120
+    listener=$!
+    net_until 5 "the listener listens" grep -q listens "$NET_DIR/tagged.log"
+    net_exec 0 "$NET_ROOT/tests/net/tagged.py" send "$(net_mac "$1")" "$2"
+    net_until 60 "the listener has heard a frame" net_gone "$listener"
+    expect_equal "tag that arrives" "$(tail -n 1 "$NET_DIR/tagged.log")" "$2"
+}
+
+# What hosts 0 to 3 send and receive until captures_check, which has swagg-pcap check it; $said is what that said.
+captures_start() {
+    local host
+    WATCHES=()
+    for host in 0 1 2 3; do
+        net_background "$NET_DIR/capture$host.log" ip netns exec "$NET_ID-h$host" "$NET_ROOT/tests/net/capture.py" "$NET_DIR/$host.pcap"
+        WATCHES+=($!)
+        net_until 20 "h$host listens" grep -q listens "$NET_DIR/capture$host.log"
+    done
+}
+
+captures_check() {
+    kill "${WATCHES[@]}"
+    wait "${WATCHES[@]}"
+    said=$("$NET_BUILD/traffic/swagg-pcap" check --complete "$NET_DIR"/[0-3].pcap) || fail "$said"
+}
+
 # A file in $NET_DIR with a key of random bytes.
 key_file() { # NAME
     (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$NET_DIR/$1")

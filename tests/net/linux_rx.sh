@@ -4,8 +4,6 @@ set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-here=$(dirname "${BASH_SOURCE[0]}")
-
 begin_with_swagg linux_rx
 settings=$NET_DIR/swagg.yaml
 
@@ -73,12 +71,7 @@ net_until 5 "as many frames and bytes have come as the host has sent" all_are_th
 
 step "frames keep their VLAN tags, also if they look like gradient packets"
 for tag in 8100a005 88a80006; do
-    net_background "$NET_DIR/tagged.log" ip netns exec "$NET_ID-h1" "$here/tagged.py" receive 120
-    listener=$!
-    net_until 5 "the listener listens" grep -q listens "$NET_DIR/tagged.log"
-    net_exec 0 "$here/tagged.py" send "$(net_mac 1)" "$tag"
-    net_until 10 "the listener has heard a frame" net_gone "$listener"
-    expect_equal "tag that arrives" "$(tail -n 1 "$NET_DIR/tagged.log")" "$tag"
+    tag_arrives 1 "$tag"
 done
 
 step "the kernel merges what comes in, and it is cut again"
@@ -102,16 +95,9 @@ ranks_run merging 4 --sizes 1,366,100003,1000003 --calls 10
 ranks_run merging-crc 4 --sizes 366,100003 --checksum crc32c
 
 step "a capture at such hosts has runs and no checksums: swagg-pcap understands both"
-watches=()
-for host in 0 1 2 3; do
-    net_background "$NET_DIR/capture$host.log" ip netns exec "$NET_ID-h$host" "$here/capture.py" "$NET_DIR/$host.pcap"
-    watches+=($!)
-    net_until 5 "h$host listens" grep -q listens "$NET_DIR/capture$host.log"
-done
+captures_start
 ranks_run captured 4 --sizes 366,100003,300007
-kill "${watches[@]}"
-wait "${watches[@]}"
-said=$("$NET_BUILD/traffic/swagg-pcap" check --complete "$NET_DIR"/[0-3].pcap) || fail "$said"
+captures_check
 expect_match "what check says" "$said" "captured before a device: [1-9][0-9]* packets in one frame with others, [1-9]"
 for host in 0 1 2; do
     offloads "$host" gro off

@@ -77,19 +77,12 @@ done
 
 step "floats travel as SwitchML's numbers: sums are within what the paper proves, and on the wire what they should be"
 for numbers in int32 fp16; do
-    watches=()
-    for host in 0 1 2 3; do
-        net_background "$NET_DIR/capture$host.log" ip netns exec "$NET_ID-h$host" tests/net/capture.py "$NET_DIR/$host.pcap"
-        watches+=($!)
-        net_until 20 "h$host listens" grep -q listens "$NET_DIR/capture$host.log"
-    done
+    captures_start
     offloaded 4 -x "SWAGG_NUMBERS=$numbers" -- "$PROGRAMS/mpi-numbers"
     expect_equal "ranks that are right" "$(grep -c '^numbers: rank [0-3], 0 wrong$' <<<"$out")" 4
     expect_match "the summary" "$out" 'swagg\[0\]: switch .*: offloaded [23] calls, .*; failed 0'
-    kill "${watches[@]}"
-    wait "${watches[@]}"
-    out=$("$NET_BUILD/traffic/swagg-pcap" check --complete "$NET_DIR"/[0-3].pcap) || fail "$out" # knows the format from READY
-    expect_match "what check says of $numbers" "$out" 'results: [1-9][0-9]* right, 0 wrong'
+    captures_check # knows the format from READY
+    expect_match "what check says of $numbers" "$said" 'results: [1-9][0-9]* right, 0 wrong'
 done
 
 # The switch is killed and comes back in the midst of a program. One that was over before that, as a busy machine may bring about, tells

@@ -32,10 +32,7 @@ worker_start 2 0 2 2 f5000 f1 i5000
 worker_start 3 1 2 2 f5000 f1 i5000
 controller_says ": 2 workers, $(net_ip 2), $(net_ip 3)\$" # beside the first
 for host in 2 3; do
-    net_until 60 "host $host has ended" net_gone "${RANK_PID[host]}"
-    wait "${RANK_PID[host]}" || fail "the worker of host $host: $(rank_log "$host")"
-    expect_match "what it says" "$(rank_log "$host")" "all right"
-    unset "RANK_PID[$host]"
+    worker_ends_well "$host" "all right"
 done
 net_until 60 "the second job has ended" jobs_are 1
 controller_says 'ends: its workers have gone'
@@ -44,10 +41,7 @@ step "two workers with RDMA beside them, whose queue pairs and keys become a job
 rdma_worker_start 2 0 4 9 3
 rdma_worker_start 3 1 4 9 3
 for host in 2 3; do
-    net_until 60 "host $host has ended" net_gone "${RANK_PID[host]}"
-    wait "${RANK_PID[host]}" || fail "the worker of host $host: $(rank_log "$host")"
-    expect_match "what it says" "$(rank_log "$host")" "2 tensors are right"
-    unset "RANK_PID[$host]"
+    worker_ends_well "$host" "2 tensors are right"
 done
 net_until 60 "the job of these has ended" jobs_are 1
 

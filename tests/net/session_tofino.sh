@@ -44,13 +44,6 @@ for job in json.load(sys.stdin)["jobs"]: print(job["name"])' | while read -r job
     done
 }
 
-worker_ends_well() { # HOST
-    net_until 60 "the worker of host $1 has ended" net_gone "${RANK_PID[$1]}"
-    wait "${RANK_PID[$1]}" || fail "the worker of host $1: $(rank_log "$1")"
-    expect_match "what it says" "$(rank_log "$1")" "all right"
-    unset "RANK_PID[$1]"
-}
-
 worker_is_killed() { # HOST
     kill -KILL "${RANK_PID[$1]}"
     wait "${RANK_PID[$1]}" || true
@@ -74,7 +67,7 @@ controller_says ": 1 workers, $(net_ip 2)\$" # beside the first
 first=$(job_of 0)
 shows "^$first *running *2" --only name,state,present jobs
 shows "^1 *joined *$(net_ip 1):4000-4001" --only rank,state,address ranks "$first"
-worker_ends_well 2
+worker_ends_well 2 "all right"
 net_until 60 "the second job has ended" jobs_are 1
 controller_says 'ends: its workers have gone'
 
@@ -100,7 +93,7 @@ done
 worker_start 0 0 2 3 f300
 worker_start 1 1 2 3 f300
 for host in 0 1; do
-    worker_ends_well "$host"
+    worker_ends_well "$host" "all right"
 done
 net_until 60 "no job is left" jobs_are 0
 controller_stop
@@ -142,7 +135,6 @@ step "nothing is left"
 worker_is_killed 0
 net_until 60 "the last job has ended" jobs_are 0
 CONTROLLER=$OTHER controller_stop
-net_until 60 "and in the chip" sh -c "python3 -c 'import json; s = json.load(open(\"$NET_DIR/state\")); exit(len(s[\"jobs\"]) + len(s[\"unfinished\"]))'"
+net_until 60 "and in the chip" chip_has_no_jobs
 switch_stop
-kill -TERM "$chip_pid"
-net_until 30 "the chip has ended" net_gone "$chip_pid"
+chip_stop

@@ -57,6 +57,13 @@ workers_fail() { # REGEX HOST...
     RANK_PID=()
 }
 
+worker_ends_well() { # HOST REGEX: what it says
+    net_until 60 "the worker of host $1 has ended" net_gone "${RANK_PID[$1]}"
+    wait "${RANK_PID[$1]}" || fail "the worker of host $1: $(rank_log "$1")"
+    expect_match "what it says" "$(rank_log "$1")" "$2"
+    unset "RANK_PID[$1]"
+}
+
 rdma_worker_start() { # HOST RANK PACKETS TENSOR...
     net_background "$NET_DIR/rank$1.log" ip netns exec "$NET_ID-h$1" "$CLIENT" "$CONTROLLER_IP:50099" rdma "$2" 2 \
         "$SWITCH_MAC" "$(net_switch_ip)" 4 "$3" 64 9 "${@:4}"

@@ -152,9 +152,8 @@ for chip in tofino tofino2; do
 
     step "$chip: nothing of the jobs is left"
     net_until 60 "jobs are over" keeps running 0
-    net_until 60 "jobs are closed" sh -c "python3 -c 'import json; s = json.load(open(\"$NET_DIR/state\")); exit(len(s[\"jobs\"]) + len(s[\"unfinished\"]))'"
+    net_until 60 "jobs are closed" chip_has_no_jobs
     has_summed 1 || fail "no sums were counted"
     switch_stop
-    kill -TERM "$chip_pid"
-    net_until 30 "the chip has ended" net_gone "$chip_pid"
+    chip_stop
 done
