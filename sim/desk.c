@@ -58,7 +58,6 @@ static void on_turn(void *ctx, uint64_t stint)
 static void let_wait(struct desk *d, struct frame_line *line, struct frame *f)
 {
     if (line->n == DESK_PLACES) {
-        d->lost++;
         frame_free(f);
         return;
     }
@@ -84,7 +83,6 @@ void desk_put(struct desk *d, struct frame *f, const struct ctl_endpoint *from)
         break;
     case CTL_INTAKE_MEMBER_RATE:
     case CTL_INTAKE_STRANGER_RATE:
-        d->not_let_in++;
         frame_free(f);
         break;
     }

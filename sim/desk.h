@@ -24,7 +24,6 @@ struct desk {
     struct frame_line members, strangers;
     uint64_t stint; /* counts from the last time that it was opened */
     bool handling;  /* the event of the next messages is scheduled */
-    uint64_t not_let_in, lost;
 };
 
 void desk_init(struct desk *d, const struct desk_config *cfg);

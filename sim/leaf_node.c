@@ -233,7 +233,6 @@ static void send_data(void *ctx, const struct agg_job *job, const struct agg_pac
 
     (void)answered;
     if (what->to == CARRY_TO_PARENT) {
-        n->passed_up++;
         star_send_up(n->cfg.star, n->cfg.host, LEAF_DATA_PORT, j->parent_port, what->payload, what->bytes,
                      j->unsummed);
     } else if (j->nic[what->rank].queue_pair != 0) {

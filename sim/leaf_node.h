@@ -34,7 +34,7 @@ struct leaf_node {
     struct agg_jobs running, above; /* by our numbers, by those of the switch above */
     struct numbered_jobs jobs;      /* struct leaf_job */
     struct nic_heard heard;
-    uint64_t deceived, passed_up; /* damaged packets that it did not drop; partial sums and questions */
+    uint64_t deceived; /* damaged packets that it did not drop */
 };
 
 void leaf_init(struct leaf_node *n, const struct leaf_config *cfg, uint64_t *rng);
