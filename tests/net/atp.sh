@@ -36,10 +36,6 @@ switch_counted() { # VERDICT
     net_telemetry /swagg/verdicts "$1"
 }
 
-counts_more_than() { # N VERDICT
-    [ "$(switch_counted "$2")" -gt "$1" ]
-}
-
 # Three ranks, on hosts 0 to 2, unless RANKS says otherwise; mpi-perf checks the sums.
 RANKS=3
 sum_by_atp() { # [MPIRUN OPTION...] -- [ARGUMENT...]
