@@ -169,10 +169,16 @@ void crew_expect_success(const struct crew *crew)
     }
 }
 
+void crew_end_well(struct crew *crew)
+{
+    crew_join(crew);
+    crew_expect_success(crew);
+}
+
 void crew_succeed(struct crew *crew)
 {
-    crew_run(crew);
-    crew_expect_success(crew);
+    crew_start(crew);
+    crew_end_well(crew);
 }
 
 void crew_succeed_alone(const struct loop_switch_config *config, int size, const char *job, crew_fn *work,

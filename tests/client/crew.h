@@ -66,8 +66,9 @@ void crew_give_up(crew_attempt_fn *attempt);
 /* swagg_open, with twice the answer_timeout_ms as long as none came: the switch stood still for so long. */
 int open_patiently(struct swagg_job **job, struct swagg_options *options);
 
-/* Asserts that all went well; the second runs the crew before. For the main thread. */
+/* Asserts that all went well; the second joins the crew before, the third runs it. For the main thread. */
 void crew_expect_success(const struct crew *crew);
+void crew_end_well(struct crew *crew);
 void crew_succeed(struct crew *crew);
 /* The same of a crew on a switch of its own, which it starts and stops. */
 void crew_succeed_alone(const struct loop_switch_config *config, int size, const char *job, crew_fn *work,

@@ -184,8 +184,7 @@ TEST(a_restart_of_the_switch_loses_nothing_that_is_buffered)
     loop_switch_kill(ls);
     loop_switch_revive(ls);
     atomic_store(&course.revived, 1);
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     for (int r = 0; r < RANKS; r++)
         CU_ASSERT_EQUAL(crew.member[r].stats.resumed, 1);
     loop_switch_stop(ls);

@@ -369,8 +369,7 @@ TEST(losses_and_restarts_do_not_spoil_them)
     loop_switch_take(good, 100);
     crew_start(&third);
     loop_switch_restart_there(good, 0, 0);
-    crew_join(&third);
-    crew_expect_success(&third);
+    crew_end_well(&third);
     CU_ASSERT_EQUAL(memcmp(p.last[0], r.last[0], p.count * sizeof(float)), 0);
     CU_ASSERT_EQUAL(third.member[0].stats.resumed, 1);
     forget(&r, &third);
@@ -479,8 +478,7 @@ TEST(those_in_flight_give_the_same_bits)
             loop_switch_restart_there(good, 0, 200);
             loop_switch_restart_there(good, 0, 0);
         }
-        crew_join(&crew);
-        crew_expect_success(&crew);
+        crew_end_well(&crew);
         fleets_agree(&f, &crew, &alone, &right);
         CU_ASSERT_EQUAL(crew.member[0].stats.resumed > 0, k == 3);
         fleet_close(&f);

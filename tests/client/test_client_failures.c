@@ -199,8 +199,7 @@ TEST(who_waits_learns_who_was_refused)
     struct swagg_job *job = NULL;
     CU_ASSERT_EQUAL(swagg_open(&job, &options), SWAGG_OK);
     swagg_close(job);
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     loop_switch_stop(ls);
 }
 
@@ -592,8 +591,7 @@ TEST(a_restarted_switch_is_not_noticed)
     loop_switch_restart_there(ls, 0, 4001);
     loop_switch_restart_there(ls, 50, 2002);
     loop_switch_restart_there(ls, 200, 0);
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     for (int r = 0; r < 4; r++)
         CU_ASSERT_EQUAL(crew.member[r].stats.resumed, 3);
     loop_switch_stop(ls);
@@ -621,8 +619,7 @@ TEST(a_rank_between_calls_helps_after_a_restart)
         sleep_ms(1);
     loop_switch_kill(ls);
     loop_switch_revive(ls);
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     for (int r = 0; r < 2; r++)
         CU_ASSERT_EQUAL(crew.member[r].stats.resumed, 1);
     loop_switch_stop(ls);
@@ -667,8 +664,7 @@ TEST(restarts_and_losses_together)
         sleep_ms((long)(rng_next(&random) % 50));
         loop_switch_revive(ls);
     }
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     loop_switch_stop(ls);
 }
 

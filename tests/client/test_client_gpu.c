@@ -251,8 +251,7 @@ TEST(the_driver_is_the_programs_to_load)
     CU_ASSERT_PTR_NULL(dlopen(path, RTLD_NOW | RTLD_NOLOAD));
     load();
     atomic_store(&gate.open, true);
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     crew = crew_on(ls, "off", look_for_none);
     crew.options.gpu_driver = "off";
     crew_succeed(&crew);

@@ -88,8 +88,7 @@ TEST(a_job_with_a_key_outlives_its_switch)
     answer_in_its_place(loop_switch_ip(ls));
     loop_switch_revive(ls);
     atomic_store(&restart.gate.open, true);
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     uint64_t unproven = 0;
     for (int r = 0; r < RANKS; r++) {
         CU_ASSERT_EQUAL(crew.member[r].stats.resumed, 1);
@@ -182,8 +181,7 @@ TEST(nobody_without_the_key_answers_data_in_the_switchs_place)
     atomic_store(&forgery.gate.open, true);
     answer_data_in_its_place(loop_switch_ip(ls), 50);
     loop_switch_revive(ls);
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     for (int r = 0; r < RANKS; r++) {
         damaged += crew.member[r].stats.damaged_packets;
         CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].log, "bytes a packet, keyed"));

@@ -173,8 +173,9 @@ static void finish(struct ranks *r)
     munmap(r->told, sizeof *r->told);
 }
 
-static void expect_success(const struct ranks *r)
+static void succeed(struct ranks *r)
 {
+    await_all(r);
     for (int rank = 0; rank < r->size; rank++) {
         CU_ASSERT_EQUAL(r->told->rank[rank].status, 0);
         if (r->told->rank[rank].status != 0)
@@ -231,8 +232,7 @@ TEST(every_operation_is_summed_wherever_ranks_are)
         struct ranks r = ranks_of(placements[p].size, placements[p].host, ls, "pairs");
         r.work = sum_all_pairs;
         start(&r);
-        await_all(&r);
-        expect_success(&r);
+        succeed(&r);
         finish(&r);
     }
     loop_switch_stop(ls);
@@ -244,8 +244,7 @@ TEST(one_host_needs_no_switch)
         struct ranks r = ranks_of(placements[p].size, placements[p].host, NULL, "alone");
         r.work = sum_all_pairs;
         start(&r);
-        await_all(&r);
-        expect_success(&r);
+        succeed(&r);
         for (int rank = 0; rank < r.size; rank++)
             CU_ASSERT_EQUAL(r.told->rank[rank].stats.packets_sent, 0);
         finish(&r);
@@ -309,8 +308,7 @@ TEST(everybody_is_in_a_sum_of_one_host)
     struct ranks r = ranks_of(placements[1].size, placements[1].host, NULL, "turnout");
     r.work = sum_and_ask_who;
     start(&r);
-    await_all(&r);
-    expect_success(&r);
+    succeed(&r);
     finish(&r);
 }
 
@@ -352,8 +350,7 @@ TEST(a_host_sends_one_sum)
         r.work = i < 2 ? sum_one : post_one;
         r.options.local = off ? SWAGG_LOCAL_OFF : SWAGG_LOCAL_AUTO;
         start(&r);
-        await_all(&r);
-        expect_success(&r);
+        succeed(&r);
         packets[off] = packets_of(&r);
         finish(&r);
         CU_ASSERT(!off || packets[0] < packets[1] * 6 / 10);
@@ -396,8 +393,7 @@ TEST(numbers_and_protocols_go_by_rails)
         r.options.numbers = ways[w].numbers;
         r.options.protocol = ways[w].protocol;
         start(&r);
-        await_all(&r);
-        expect_success(&r);
+        succeed(&r);
         finish(&r);
     }
     loop_switch_stop(ls);
@@ -574,8 +570,7 @@ TEST(posted_calls_go_by_the_level_too)
             r.work = post_many;
             r.options.progress_thread = thread ? SWAGG_PROGRESS_THREAD_ON : SWAGG_PROGRESS_THREAD_OFF;
             start(&r);
-            await_all(&r);
-            expect_success(&r);
+            succeed(&r);
             finish(&r);
         }
     loop_switch_stop(ls);
@@ -795,8 +790,7 @@ TEST(a_restart_of_the_switch_is_not_noticed)
     await_calls(&r, 5);
     loop_switch_kill(ls);
     loop_switch_revive(ls);
-    await_all(&r);
-    expect_success(&r);
+    succeed(&r);
     for (int rank = 0; rank < r.size; rank++)
         CU_ASSERT(r.told->rank[rank].stats.resumed <= 1); /* by its rail and by the job itself */
     finish(&r);
@@ -832,8 +826,7 @@ TEST(of_two_ranks_of_one_process_one_is_alone)
         r.work = sum_in_turn;
         r.twin = i % 3;
         start(&r);
-        await_all(&r);
-        expect_success(&r);
+        succeed(&r);
         const char *first = r.told->rank[r.twin].alone, *second = r.told->rank[r.twin + 1].alone;
         CU_ASSERT(says(first[0] ? first : second, "another rank of this very process is there"));
         finish(&r);
@@ -872,8 +865,7 @@ TEST(a_leader_killed_before_the_others_came_is_replaced_by_one)
         kill(r.pid[0], SIGKILL);
         waitpid(r.pid[0], &status, 0);
         start(&r);
-        await_all(&r);
-        expect_success(&r);
+        succeed(&r);
         finish(&r);
     }
 }
@@ -892,8 +884,7 @@ TEST(jobs_of_one_name_follow_one_another)
         struct ranks r = ranks_of(4, (int[]){0, 0, 0, 0}, NULL, "again");
         r.work = i % 2 ? post_little : sum_little;
         start(&r);
-        await_all(&r);
-        expect_success(&r);
+        succeed(&r);
         finish(&r);
     }
 }
@@ -920,8 +911,7 @@ TEST(who_waits_for_a_rank_of_the_host_lets_others_progress)
     r.options.progress = let_progress;
     r.options.progress_ctx = r.told;
     start(&r);
-    await_all(&r);
-    expect_success(&r);
+    succeed(&r);
     finish(&r);
 }
 

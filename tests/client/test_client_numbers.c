@@ -144,8 +144,7 @@ static void begin(struct sum *s, struct crew *crew)
 
 static void end(struct sum *s, struct crew *crew)
 {
-    crew_join(crew);
-    crew_expect_success(crew);
+    crew_end_well(crew);
     expect_sums(crew, s);
     for (int r = 0; r < crew->size; r++)
         free(s->result[r]);

@@ -162,8 +162,7 @@ static void restart_meanwhile(const char *job, bool thread)
     crew_start(&crew);
     loop_switch_restart_there(ls, 20, 500);
     loop_switch_restart_there(ls, 20, 0);
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     for (int r = 0; r < RANKS; r++)
         CU_ASSERT_EQUAL(crew.member[r].stats.resumed, 2);
     loop_switch_stop(ls);

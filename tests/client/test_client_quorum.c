@@ -93,8 +93,7 @@ TEST(who_comes_in_time_is_waited_for)
     while (loop_switch_packets(ls) < before + PACKETS) /* four of each of the two */
         sleep_ms(1);
     atomic_store(&turn, 2);
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     loop_switch_stop(ls);
 }
 

@@ -111,8 +111,7 @@ static void live_on(const struct way *way)
         restarts += restart(ps, way->killed[life]);
         atomic_fetch_add(&lives.revived, 1);
     }
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     for (int i = 0; i < way->servers && way->strangers; i++)
         CU_ASSERT(stranger_end(&stranger[i]) > 0);
     for (int r = 0; r < RANKS; r++)

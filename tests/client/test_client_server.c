@@ -74,8 +74,7 @@ TEST(operators_see_jobs)
         free(answer);
     }
     atomic_store(&gate.open, true);
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     ps_stop(&ps);
 }
 
@@ -123,8 +122,7 @@ TEST(a_restart_is_outlived)
     ps_kill(&ps);
     ps_start(&ps);
     atomic_store(&gate.open, true);
-    crew_join(&crew);
-    crew_expect_success(&crew);
+    crew_end_well(&crew);
     CU_ASSERT_EQUAL(crew.member[0].stats.resumed, 1);
     ps_stop(&ps);
 }
