@@ -26,6 +26,8 @@ static struct rte_rcu_qsbr *rcu;
 static struct jobs jobs;
 static struct jobs_plan wish;
 static struct sml_terms terms; /* of it */
+static uint16_t slots;         /* of the job that was opened last */
+static uint8_t number;
 static char text[AGG_TEXT_MAX];
 
 static rte_be32_t ip_of(unsigned rank)
@@ -66,25 +68,22 @@ static void set_up(uint16_t size)
     }
 }
 
-static int open_job(uint16_t *slots, uint8_t *number)
+static int open_job(void)
 {
     struct jobs_plan plan = wish;
     struct sml_terms granted;
     int rc;
 
     sml_terms_build(&plan.terms, &terms);
-    rc = jobs_open(&jobs, &plan, &us, number, text);
+    rc = jobs_open(&jobs, &plan, &us, &number, text);
     CU_ASSERT_FATAL(sml_terms_parse(&granted, &plan.terms));
-    *slots = granted.slots;
+    slots = granted.slots;
     return rc;
 }
 
 static const struct switch_job *open_one(void)
 {
-    uint16_t slots;
-    uint8_t number;
-
-    CU_ASSERT_EQUAL_FATAL(open_job(&slots, &number), 0);
+    CU_ASSERT_EQUAL_FATAL(open_job(), 0);
     return jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, number);
 }
 
@@ -181,87 +180,73 @@ TEST(the_configuration_says_whether_delays_are_noted)
 
 TEST(a_job_gets_the_slots_there_is_memory_for)
 {
-    uint16_t slots;
-    uint8_t number;
-
     set_up(4);
     jobs.bytes_max = 0;
-    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
+    CU_ASSERT_EQUAL(open_job(), -ENOSPC);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "pool.megabytes"));
 
     jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 4 * CHUNK; /* three quarters of what SLOTS slots take at least */
-    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(), 0);
     CU_ASSERT_EQUAL(slots, SLOTS / 2);
     CU_ASSERT(jobs.bytes <= jobs.bytes_max);
-    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(), 0);
     CU_ASSERT(slots < SLOTS / 2);
     CU_ASSERT(jobs.bytes <= jobs.bytes_max);
 }
 
 TEST(a_job_of_one_slot_gets_it)
 {
-    uint16_t slots;
-    uint8_t number;
-
     set_up(2);
     terms.slots = 1;
-    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(), 0);
     CU_ASSERT_EQUAL(slots, 1);
 }
 
 /* Whoever founds job after job leaves a quarter of the memory to others. */
 TEST(a_host_has_its_share_of_memory)
 {
-    uint16_t slots;
-    uint8_t number;
     unsigned opened = 0;
 
     set_up(1);
     jobs.bytes_max = (size_t)16 * SLOTS * 4 * CHUNK;
     wish.founder = ip_of(1);
-    while (open_job(&slots, &number) == 0 && opened < JOBS_MAX)
+    while (open_job() == 0 && opened < JOBS_MAX)
         opened++;
     CU_ASSERT(opened >= 8 && opened < JOBS_MAX);
     CU_ASSERT(jobs.bytes <= jobs.bytes_max / 4 * 3);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "one host, 10.0.0.1, are free (3/4 of pool.megabytes): job"));
     wish.as_it_is = true; /* whoever says that he resumes */
-    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
+    CU_ASSERT_EQUAL(open_job(), -ENOSPC);
     wish.founder = 0; /* of several hosts, and came back */
-    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(), 0);
     wish.as_it_is = false;
     wish.founder = ip_of(100);
-    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(), 0);
     CU_ASSERT_EQUAL(slots, SLOTS);
 }
 
 /* The pool may have room that memory does not have in one piece: the EAL has less than the pool. */
 TEST(a_job_gets_the_slots_that_memory_has_a_piece_for)
 {
-    uint16_t slots;
-    uint8_t number;
-
     set_up(64);
     jobs.bytes_max = (size_t)2 << 30;
     terms.mode = XFER_ORDERED;
     terms.slots = 8192;
-    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(), 0);
     CU_ASSERT(slots >= 2 && slots < 8192);
     wish.as_it_is = terms.resumed = true;
-    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
+    CU_ASSERT_EQUAL(open_job(), -ENOSPC);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "memory.megabytes"));
 }
 
 TEST(a_resumed_job_gets_its_slots_or_nothing)
 {
-    uint16_t slots;
-    uint8_t number;
-
     set_up(4);
     jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 4 * CHUNK;
     wish.as_it_is = terms.resumed = true;
-    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
+    CU_ASSERT_EQUAL(open_job(), -ENOSPC);
     jobs.bytes_max *= 2;
-    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(), 0);
     CU_ASSERT_EQUAL(slots, SLOTS);
 }
 
@@ -277,56 +262,47 @@ static void use_tenants(const struct config_quota *lab)
 
 TEST(a_job_gets_the_slots_that_quotas_leave)
 {
-    uint16_t slots;
-    uint8_t number;
-
     set_up(2);
     use_tenants(&(struct config_quota){.slots = SLOTS + SLOTS / 2});
-    CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS);
-    CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS / 2);
-    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
+    CU_ASSERT(open_job() == 0 && slots == SLOTS);
+    CU_ASSERT(open_job() == 0 && slots == SLOTS / 2);
+    CU_ASSERT_EQUAL(open_job(), -ENOSPC);
     CU_ASSERT_STRING_EQUAL(text, "64 slots were asked for, 0 of the 96 of tenant lab are free "
                                  "(tenants[0].quota.slots): job holds 64, job 32");
     wish.tenant = 1;
-    CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS);
+    CU_ASSERT(open_job() == 0 && slots == SLOTS);
     jobs.quota.slots = 3 * SLOTS - 2;
-    CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS / 4);
+    CU_ASSERT(open_job() == 0 && slots == SLOTS / 4);
 }
 
 TEST(a_job_does_not_get_what_is_reserved_for_another)
 {
     static struct reserved reserved = {
         .n = 1, .at = {{.name = "soon", .pattern = "awaited", .slots = SLOTS / 2, .bytes = 1 << 10}}};
-    uint16_t slots;
-    uint8_t number;
-
     set_up(2);
     jobs.reserved = &reserved;
     jobs.quota.slots = SLOTS;
-    CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS / 2);
-    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
+    CU_ASSERT(open_job() == 0 && slots == SLOTS / 2);
+    CU_ASSERT_EQUAL(open_job(), -ENOSPC);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "job holds 32, soon 32"));
     strcpy(wish.name, "awaited");
-    CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS / 2);
+    CU_ASSERT(open_job() == 0 && slots == SLOTS / 2);
 }
 
 TEST(a_job_gets_no_more_memory_than_one_job_or_its_tenant_may_have)
 {
-    uint16_t slots;
-    uint8_t number;
-
     set_up(2);
     terms.slots = 1024; /* some 3 MB */
     jobs.quota.bytes_a_job = 1 << 20;
-    CU_ASSERT(open_job(&slots, &number) == 0 && slots < 1024);
+    CU_ASSERT(open_job() == 0 && slots < 1024);
     CU_ASSERT(jobs.bytes > 1 << 19 && jobs.bytes <= 1 << 20);
     wish.as_it_is = terms.resumed = true;
-    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
+    CU_ASSERT_EQUAL(open_job(), -ENOSPC);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "of the 1.0 MB of a job are free (pool.megabytes_per_job)"));
     wish.as_it_is = terms.resumed = false;
     jobs.quota.bytes_a_job = 0;
     use_tenants(&(struct config_quota){.megabytes = 2});
-    CU_ASSERT(open_job(&slots, &number) == 0 && slots < 1024);
+    CU_ASSERT(open_job() == 0 && slots < 1024);
     CU_ASSERT(jobs.bytes > 1 << 20 && jobs.bytes <= 2 << 20);
 }
 
@@ -410,7 +386,7 @@ TEST(kept_frames_go_by_weight_and_quota)
 TEST(running_jobs_follow_their_tenants)
 {
     static struct config cfg;
-    static const int number[] = {1, 0};
+    static const int numbers[] = {1, 0};
     const struct switch_job *lab, *rest;
 
     set_up(2);
@@ -424,7 +400,7 @@ TEST(running_jobs_follow_their_tenants)
         .pool = {.megabytes = 1, .slots = 1, .kept_frames = 3 * SLOTS}, .tenants = 1, .leaving = 1};
     cfg.tenant[0].weight = 1;
     cfg.tenant[1].weight = 3;
-    jobs_follow(&jobs, &cfg, number);
+    jobs_follow(&jobs, &cfg, numbers);
     CU_ASSERT(lab->tenant == 1 && rest->tenant == 0);
     CU_ASSERT_EQUAL(jobs_weight(&jobs, lab), 3 * jobs_weight(&jobs, rest));
     CU_ASSERT(lab->frames > rest->frames && lab->turn > rest->turn);
@@ -478,25 +454,22 @@ TEST(the_frames_of_a_closed_job_are_freed_with_it)
 
 TEST(numbers_run_out_and_come_back_the_oldest_first)
 {
-    uint16_t slots;
-    uint8_t number;
-
     set_up(1);
     terms.slots = 2;
     for (unsigned i = 0; i < JOBS_MAX; i++) {
-        CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
+        CU_ASSERT_EQUAL(open_job(), 0);
         CU_ASSERT_EQUAL(number, i);
     }
-    CU_ASSERT_EQUAL(open_job(&slots, &number), -EMFILE);
+    CU_ASSERT_EQUAL(open_job(), -EMFILE);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "numbers"));
 
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, 200);
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, 3);
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, 77);
-    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(), 0);
     CU_ASSERT_EQUAL(number, 200);
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, 200);
-    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(), 0);
     CU_ASSERT_EQUAL(number, 3);
 }
 
@@ -525,13 +498,11 @@ TEST(a_closed_job_stays_until_no_lcore_can_hold_it)
 TEST(a_job_of_another_protocol_has_a_number_of_its_own)
 {
     struct jobs_plan plan;
-    uint8_t number;
-    uint16_t slots;
     const struct switch_job *job;
 
     set_up(2);
     jobs.frames_max = 2 * SLOTS;
-    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(), 0);
     plan = wish;
     plan.protocol = &tally;
     plan.terms = tally_terms(100);
@@ -550,7 +521,6 @@ TEST(a_job_of_another_protocol_has_a_number_of_its_own)
 TEST(a_protocol_lowers_its_own_terms)
 {
     struct jobs_plan plan;
-    uint8_t number;
 
     set_up(1);
     jobs.bytes_max = 1024;
