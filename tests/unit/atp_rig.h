@@ -32,6 +32,7 @@ static struct rig {
     unsigned workers;
     struct atp_terms terms;
     struct atp_stream *stream[RIG_WORKERS];
+    struct xfer_segment segment[RIG_WORKERS]; /* of each one's newest call */
     struct agg_jobs at_server, at_switch;
     struct agg_job job, table_job; /* table_job.pool NULL: there is no switch */
     uint64_t now;
@@ -118,6 +119,14 @@ static inline void rig_init(unsigned workers, const struct atp_terms *terms, uin
                                               .kernels = kernels_or_exit()};
         rig.stream[r] = atp_stream_init(room_of(atp_stream_footprint(&cfg)), &cfg);
     }
+}
+
+/* A call of a rank, of tensors in one piece. */
+static inline void rig_begin(unsigned rank, const struct xfer_call *call, const void *in, void *out,
+                             size_t count)
+{
+    rig.segment[rank] = (struct xfer_segment){.in = in, .out = out, .count = count};
+    CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[rank], call, &rig.segment[rank], 1, rig.now), 0);
 }
 
 static inline void rig_put_by(bool to_server, bool by_group, unsigned rank, const void *payload, size_t bytes)

@@ -20,7 +20,6 @@ static int32_t in[RANKS][MOST], out[RANKS][MOST];
 static unsigned sum(enum xfer_collective collective)
 {
     const struct xfer_call call = {.collective = (uint8_t)collective, .type = AGG_I32, .op = AGG_SUM};
-    struct xfer_segment segments[RANKS];
     struct xfer_stats stats;
     unsigned wrong = 0, again = 0;
 
@@ -28,10 +27,9 @@ static unsigned sum(enum xfer_collective collective)
         for (unsigned i = 0; i < MOST; i++)
             in[r][i] = (int32_t)(1000 * (r + 1) + i);
         memset(out[r], 0xff, sizeof out[r]);
-        segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = MOST};
         atp_stream_stats(rig.stream[r], &stats);
         again -= (unsigned)stats.retransmitted;
-        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+        rig_begin(r, &call, in[r], out[r], MOST);
     }
     rig_run(10000);
     for (unsigned r = 0; r < RANKS; r++) {

@@ -207,15 +207,13 @@ TEST(between_calls)
 {
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
     int32_t mine[2][64], sum[2][64];
-    struct xfer_segment segments[2];
     struct xfer_stats stats;
 
     rig_init(2, &usual, 0);
     for (unsigned r = 0; r < 2; r++) {
         for (int i = 0; i < 64; i++)
             mine[r][i] = (int)r + i;
-        segments[r] = (struct xfer_segment){.in = mine[r], .out = sum[r], .count = 64};
-        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+        rig_begin(r, &call, mine[r], sum[r], 64);
     }
     rig.loses = loses_results_of_rank_1;
     rig_run(3);
@@ -244,14 +242,12 @@ TEST(few_chunks_are_kept)
 {
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
     static int32_t mine[2][16 * 64], sum[2][16 * 64];
-    struct xfer_segment segments[2];
     struct xfer_stats stats;
 
     rig_init(2, &usual, 64);
     for (unsigned i = 0; i < 10; i++) {
         for (unsigned r = 0; r < 2; r++) {
-            segments[r] = (struct xfer_segment){.in = mine[r], .out = sum[r], .count = 8};
-            CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+            rig_begin(r, &call, mine[r], sum[r], 8);
         }
         rig_run(3);
     }
@@ -298,14 +294,12 @@ TEST(results_beyond_the_window)
     uint8_t payload[ATP_HEADER_BYTES + 64] = {0};
     struct atp_packet forged = {
         .kind = ATP_PARAMETER, .job = 3, .life = 9, .code = agg_code(AGG_I32, AGG_SUM), .next = 7};
-    struct xfer_segment segments[2];
 
     rig_init(2, &usual, 0);
     for (unsigned r = 0; r < 2; r++) {
         for (int i = 0; i < COUNT; i++)
             mine[r][i] = (int)r + i;
-        segments[r] = (struct xfer_segment){.in = mine[r], .out = sum[r], .count = COUNT};
-        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+        rig_begin(r, &call, mine[r], sum[r], COUNT);
     }
     rig.loses = loses_results_of_rank_1;
     rig_run(3);
@@ -337,13 +331,11 @@ TEST(missing)
     const struct xfer_call call = {
         .collective = XFER_REDUCE, .type = AGG_I32, .op = AGG_SUM, .root = 1, .count = COUNT};
     static int32_t mine[COUNT], sum[COUNT];
-    struct xfer_segment segments[2];
     uint16_t ranks[2];
 
     rig_init(2, &usual, 0);
     for (unsigned r = 0; r < 2; r++) {
-        segments[r] = (struct xfer_segment){.in = mine, .out = r == 1 ? sum : NULL, .count = COUNT};
-        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+        rig_begin(r, &call, mine, r == 1 ? sum : NULL, COUNT);
     }
     rig.loses = loses_results_of_rank_1;
     rig_run(3);

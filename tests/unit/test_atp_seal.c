@@ -30,7 +30,6 @@ static void sum(enum xfer_collective collective)
     const uint32_t root = collective == XFER_REDUCE ? 1 : 0;
     const struct xfer_call call = {
         .collective = (uint8_t)collective, .type = AGG_I32, .op = AGG_SUM, .root = root};
-    struct xfer_segment segments[RANKS];
     unsigned wrong = 0;
 
     for (unsigned r = 0; r < RANKS; r++) {
@@ -38,8 +37,7 @@ static void sum(enum xfer_collective collective)
             in[r][i] = (int32_t)(1000 * (r + 1) + i);
             out[r][i] = -1;
         }
-        segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = COUNT};
-        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+        rig_begin(r, &call, in[r], out[r], COUNT);
     }
     rig_run(2000);
     for (unsigned r = 0; r < RANKS; r++) {
@@ -179,12 +177,11 @@ TEST(reject_is_doubted)
                                  .sequence = terms.first_sequence,
                                  .seal = XFER_CHECKSUM_KEYED};
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
-    struct xfer_segment segment = {.in = in[0], .out = out[0], .count = 10};
     uint8_t reject[ATP_REJECT_BYTES];
     struct xfer_send send;
 
     rig_init(RANKS, &terms, 0);
-    CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[0], &call, &segment, 1, 1), 0);
+    rig_begin(0, &call, in[0], out[0], 10);
     CU_ASSERT(atp_stream_poll(rig.stream[0], 1, &send));
     const size_t bytes = atp_build_reject(reject, &p, 1);
     CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], reject, bytes, 2), XFER_RX_DOUBT);

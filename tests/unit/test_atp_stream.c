@@ -19,8 +19,7 @@ static const struct atp_terms usual = {.window = 64,
 static int32_t in[RIG_WORKERS][MOST], out[RIG_WORKERS][MOST];
 
 /* Begins an allreduce or a reduce of so many integers in every rank. */
-static void begin(enum xfer_collective collective, uint32_t root, unsigned count,
-                  struct xfer_segment segments[])
+static void begin(enum xfer_collective collective, uint32_t root, unsigned count)
 {
     const struct xfer_call call = {
         .collective = (uint8_t)collective, .type = AGG_I32, .op = AGG_SUM, .root = root};
@@ -30,8 +29,7 @@ static void begin(enum xfer_collective collective, uint32_t root, unsigned count
             in[r][i] = (int32_t)(1000 * (r + 1) + i);
             out[r][i] = -1;
         }
-        segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = count};
-        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+        rig_begin(r, &call, in[r], out[r], count);
     }
 }
 
@@ -48,9 +46,7 @@ static void check_sums(unsigned rank, unsigned count)
 
 static void allreduce(unsigned count)
 {
-    struct xfer_segment segments[RIG_WORKERS];
-
-    begin(XFER_ALLREDUCE, 0, count, segments);
+    begin(XFER_ALLREDUCE, 0, count);
     rig_run(200);
     for (unsigned r = 0; r < rig.workers; r++)
         check_sums(r, count);
@@ -117,14 +113,13 @@ static bool loses_one(const struct rig_packet *p)
 /* Three acknowledgements of later chunks have the oldest sent again at once: no timer is needed. */
 TEST(three_out_of_order)
 {
-    struct xfer_segment segments[RIG_WORKERS];
     struct xfer_stats stats;
 
     lose_sequence = usual.first_sequence + 5;
     rig_init(3, &usual, 256);
     atp_stream_deal(rig.stream[1], 2); /* of the same port */
     rig.loses = loses_one;
-    begin(XFER_ALLREDUCE, 0, MOST, segments);
+    begin(XFER_ALLREDUCE, 0, MOST);
     while (rig_send()) /* time stands still */
         rig_deliver();
     for (unsigned r = 0; r < 3; r++)
@@ -155,7 +150,6 @@ TEST(no_timer_with_many_ports)
 {
     for (uint8_t ports = 1; ports <= 16; ports++)
         for (unsigned window = ATP_MIN_WINDOW; window <= 64; window *= 2) {
-            struct xfer_segment segments[RIG_WORKERS];
             struct atp_terms terms = usual;
             struct xfer_stats stats;
 
@@ -166,7 +160,7 @@ TEST(no_timer_with_many_ports)
             for (unsigned r = 0; r < 3; r++)
                 atp_stream_deal(rig.stream[r], ports);
             rig.loses = loses_one;
-            begin(XFER_ALLREDUCE, 0, MOST, segments);
+            begin(XFER_ALLREDUCE, 0, MOST);
             while (rig_send()) /* time stands still */
                 rig_deliver();
             CU_ASSERT_EQUAL(rig.lost, 1);
@@ -195,14 +189,13 @@ static bool is_late(const struct rig_packet *p)
 
 static uint64_t retransmitted_beside_late_results(uint8_t ports)
 {
-    struct xfer_segment segments[RIG_WORKERS];
     struct xfer_stats stats;
 
     lates = 0;
     rig_init(1, &usual, 0);
     atp_stream_deal(rig.stream[0], ports);
     rig.loses = is_late;
-    begin(XFER_ALLREDUCE, 0, MOST, segments);
+    begin(XFER_ALLREDUCE, 0, MOST);
     while (lates < 8 && rig_send()) /* time stands still */
         rig_deliver();
     atp_stream_stats(rig.stream[0], &stats);
@@ -239,14 +232,13 @@ static bool loses_one_and_counts(const struct rig_packet *p)
 TEST(a_loss_is_one_ranks)
 {
     enum { WORKERS = 64, LOSER = 1 };
-    struct xfer_segment segments[RIG_WORKERS];
     struct atp_stream_signs signs;
 
     memset(contributions, 0, sizeof contributions);
     lose_sequence = usual.first_sequence + 5;
     rig_init(WORKERS, &usual, 256);
     rig.loses = loses_one_and_counts;
-    begin(XFER_ALLREDUCE, 0, MOST, segments);
+    begin(XFER_ALLREDUCE, 0, MOST);
     while (rig_send())
         rig_deliver();
     for (unsigned r = 0; r < WORKERS; r++) {
@@ -281,12 +273,10 @@ static bool loses_result(const struct rig_packet *p)
 /* A result is lost on its way to one rank: that one asks, and halves. */
 TEST(a_lost_result)
 {
-    struct xfer_segment segments[RIG_WORKERS];
-
     lose_sequence = usual.first_sequence + 5;
     rig_init(3, &usual, 256);
     rig.loses = loses_result;
-    begin(XFER_ALLREDUCE, 0, MOST, segments);
+    begin(XFER_ALLREDUCE, 0, MOST);
     while (rig_send())
         rig_deliver();
     for (unsigned r = 0; r < 3; r++)
@@ -299,13 +289,12 @@ TEST(a_lost_result)
  * the switch. The first one's rank was told so: it asks soon, not when it would ask for what seems lost. */
 TEST(a_chunk_in_two_places)
 {
-    struct xfer_segment segments[RIG_WORKERS];
     uint8_t payload[RIG_PAYLOAD];
     struct atp_packet header;
     struct xfer_send send;
 
     rig_init(3, &usual, 256);
-    begin(XFER_ALLREDUCE, 0, 1, segments);
+    begin(XFER_ALLREDUCE, 0, 1);
     CU_ASSERT(atp_stream_poll(rig.stream[0], rig.now, &send));
     const size_t bytes = xfer_send_copy(&send, payload);
     CU_ASSERT_EQUAL(atp_parse(&header, payload, bytes), ATP_OK);
@@ -325,12 +314,10 @@ TEST(a_chunk_in_two_places)
 /* Nothing comes after the last chunk: the timer has it sent again. */
 TEST(tail_loss)
 {
-    struct xfer_segment segments[RIG_WORKERS];
-
     lose_sequence = usual.first_sequence;
     rig_init(3, &usual, 256);
     rig.loses = loses_one;
-    begin(XFER_ALLREDUCE, 0, 10, segments);
+    begin(XFER_ALLREDUCE, 0, 10);
     while (rig_send())
         rig_deliver();
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_RUNNING);
@@ -344,13 +331,11 @@ TEST(tail_loss)
  * retransmission takes. */
 TEST(tail_loss_is_soon_noticed)
 {
-    struct xfer_segment segments[RIG_WORKERS];
-
     lose_sequence = usual.first_sequence + 1;
     rig_init(3, &usual, 256);
     rig.loses = loses_one;
     for (unsigned call = 0; call < 2; call++) {
-        begin(XFER_ALLREDUCE, 0, 10, segments);
+        begin(XFER_ALLREDUCE, 0, 10);
         while (rig_send())
             rig_deliver();
     }
@@ -373,12 +358,10 @@ static bool loses_a_window(const struct rig_packet *p)
 /* Also in the midst of a call, where no later chunk is acknowledged. */
 TEST(a_lost_window_is_soon_noticed)
 {
-    struct xfer_segment segments[RIG_WORKERS];
-
     rig_init(3, &usual, 256);
     allreduce(10);
     rig.loses = loses_a_window;
-    begin(XFER_ALLREDUCE, 0, MOST, segments);
+    begin(XFER_ALLREDUCE, 0, MOST);
     while (rig_send())
         rig_deliver();
     CU_ASSERT_EQUAL(rig.lost, ATP_WINDOW_START);
@@ -412,10 +395,9 @@ static void send_of_first_two(void)
 TEST(ranks_out_of_step)
 {
     enum { COUNT = 30 * 64 };
-    struct xfer_segment segments[RIG_WORKERS];
 
     rig_init(3, &usual, 64);
-    begin(XFER_ALLREDUCE, 0, COUNT, segments);
+    begin(XFER_ALLREDUCE, 0, COUNT);
     rig.loses = loses_answers_but_rank_2s;
     for (unsigned step = 0; step < 100; step++) {
         send_of_first_two();
@@ -444,17 +426,16 @@ static void send_of(unsigned rank)
 TEST(timers_do_not_learn_from_stalls)
 {
     enum { TRIP = 6000, STALL = 1000 * TRIP };
-    struct xfer_segment segments[RIG_WORKERS];
 
     rig_init(2, &usual, 0);
     for (unsigned call = 0; call < 8; call++) {
-        begin(XFER_ALLREDUCE, 0, 10, segments);
+        begin(XFER_ALLREDUCE, 0, 10);
         send_of(0);
         rig.now += call < 4 ? TRIP : STALL;
         send_of(1);
         check_sums(0, 10);
     }
-    begin(XFER_ALLREDUCE, 0, 10, segments);
+    begin(XFER_ALLREDUCE, 0, 10);
     send_of(0);
     CU_ASSERT(atp_stream_timer(rig.stream[0]) - rig.now < STALL / 4);
 }
@@ -468,17 +449,16 @@ static bool loses_to_rank_1(const struct rig_packet *p)
  * the one they wait for, it asks for what it lacks itself. */
 TEST(who_is_waited_for_asks)
 {
-    struct xfer_segment segments[RIG_WORKERS];
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
 
     rig_init(2, &usual, 0);
-    begin(XFER_ALLREDUCE, 0, 10, segments);
+    begin(XFER_ALLREDUCE, 0, 10);
     rig.loses = loses_to_rank_1;
     while (rig_send())
         rig_deliver();
     check_sums(0, 10);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[1]), XFER_RUNNING);
-    CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[0], &call, &segments[0], 1, rig.now), 0);
+    rig_begin(0, &call, in[0], out[0], 10);
     send_of(0);
     rig.now = atp_stream_timer(rig.stream[0]);
     CU_ASSERT(rig.now < atp_stream_timer(rig.stream[1]));
@@ -489,14 +469,13 @@ TEST(who_is_waited_for_asks)
 
 TEST(window)
 {
-    struct xfer_segment segments[RIG_WORKERS];
     struct xfer_send send;
     unsigned sent = 0;
 
     rig_init(2, &usual, 0);
     CU_ASSERT_PTR_NULL(atp_stream_oldest_call(rig.stream[0]));
     rig.now = 77;
-    begin(XFER_ALLREDUCE, 0, MOST, segments);
+    begin(XFER_ALLREDUCE, 0, MOST);
     while (atp_stream_poll(rig.stream[0], rig.now, &send))
         sent++;
     CU_ASSERT_EQUAL(sent, 50);
@@ -510,7 +489,7 @@ TEST(window)
              &(struct atp_terms){
                  .window = 16, .chunk_bytes = 64, .per_rack = 64, .near = ATP_NOT_NEAR, .servers = 1},
              0);
-    begin(XFER_ALLREDUCE, 0, MOST, segments);
+    begin(XFER_ALLREDUCE, 0, MOST);
     for (sent = 0; atp_stream_poll(rig.stream[0], rig.now, &send);)
         sent++;
     CU_ASSERT_EQUAL(sent, 16);
@@ -518,10 +497,8 @@ TEST(window)
 
 TEST(reduce)
 {
-    struct xfer_segment segments[RIG_WORKERS];
-
     rig_init(4, &usual, 256);
-    begin(XFER_REDUCE, 2, 1000, segments);
+    begin(XFER_REDUCE, 2, 1000);
     rig_run(10);
     check_sums(2, 1000);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_DONE);
@@ -545,14 +522,11 @@ TEST(mismatch)
 {
     const struct xfer_call max = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_MAX};
     const struct xfer_call sum = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
-    struct xfer_segment segments[3];
 
     for (unsigned aggregators = 0; aggregators < 10; aggregators += 9) {
         rig_init(3, &usual, aggregators);
         for (unsigned r = 0; r < 3; r++) {
-            segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = 500};
-            CU_ASSERT_EQUAL(
-                atp_stream_begin_segments(rig.stream[r], r == 1 ? &max : &sum, &segments[r], 1, rig.now), 0);
+            rig_begin(r, r == 1 ? &max : &sum, in[r], out[r], 500);
         }
         rig_run(30);
         for (unsigned r = 0; r < 3; r++) {
@@ -570,21 +544,18 @@ TEST(mismatch)
 TEST(missing)
 {
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
-    struct xfer_segment segments[3];
     uint16_t ranks[4];
 
     rig_init(3, &usual, 64);
     for (unsigned r = 0; r < 3; r += 2) {
-        segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = 500};
-        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+        rig_begin(r, &call, in[r], out[r], 500);
     }
     CU_ASSERT_EQUAL(atp_stream_missing(rig.stream[0], ranks, 4), 0);
     rig_run(6);
     CU_ASSERT_EQUAL(atp_stream_missing(rig.stream[0], ranks, 4), 1);
     CU_ASSERT_EQUAL(ranks[0], 1);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_RUNNING);
-    segments[1] = (struct xfer_segment){.in = in[1], .out = out[1], .count = 500};
-    CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[1], &call, &segments[1], 1, rig.now), 0);
+    rig_begin(1, &call, in[1], out[1], 500);
     rig_run(100);
     for (unsigned r = 0; r < 3; r++)
         CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), XFER_DONE);
@@ -593,13 +564,12 @@ TEST(missing)
 /* A server that has restarted knows no job: that ends it. One of another life is not heard. */
 TEST(rejected)
 {
-    struct xfer_segment segments[RIG_WORKERS];
     uint8_t payload[RIG_PAYLOAD], answer[AGG_ANSWER_BYTES];
     struct xfer_send send;
     struct agg_packet p = {.payload = payload};
 
     rig_init(2, &usual, 0);
-    begin(XFER_ALLREDUCE, 0, 100, segments);
+    begin(XFER_ALLREDUCE, 0, 100);
     CU_ASSERT(atp_stream_poll(rig.stream[0], rig.now, &send));
     p.bytes = xfer_send_copy(&send, payload);
     p.from = rig_sender(77);
@@ -621,7 +591,6 @@ TEST(rejected)
 /* Packets of the job's earlier life, with the same number and sequence: late ones get into no sum. */
 TEST(earlier_life)
 {
-    struct xfer_segment segments[RIG_WORKERS];
     uint8_t payload[RIG_PAYLOAD];
     struct xfer_send send;
     struct atp_terms terms = usual;
@@ -629,7 +598,7 @@ TEST(earlier_life)
 
     terms.life++;
     rig_init(3, &terms, 0);
-    begin(XFER_ALLREDUCE, 0, 100, segments);
+    begin(XFER_ALLREDUCE, 0, 100);
     CU_ASSERT(atp_stream_poll(rig.stream[1], rig.now, &send));
     memset(in, 0x55, sizeof in);
     bytes = xfer_send_copy(&send, payload);
@@ -654,7 +623,6 @@ static float floats[RIG_WORKERS][MOST], float_sums[RIG_WORKERS][MOST];
 TEST(scaled)
 {
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM};
-    struct xfer_segment segments[RIG_WORKERS];
     uint64_t rng = 3;
 
     for (unsigned format = XFER_FORMAT_INT32; format < XFER_FORMATS; format++)
@@ -667,8 +635,7 @@ TEST(scaled)
             for (unsigned r = 0; r < 3; r++) {
                 for (unsigned i = 0; i < MOST; i++)
                     floats[r][i] = (float)((double)rng_below(&rng, 2000001) / 1e6 - 1);
-                segments[r] = (struct xfer_segment){.in = floats[r], .out = float_sums[r], .count = MOST};
-                CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+                rig_begin(r, &call, floats[r], float_sums[r], MOST);
             }
             rig_run(200);
             for (unsigned i = 0; i < MOST; i++) {
