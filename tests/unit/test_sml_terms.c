@@ -11,6 +11,8 @@
 
 enum { RANKS = 4 };
 
+static struct agg_refusal why; /* of what was refused last */
+
 static const struct sml_terms usual = {
     .format = XFER_FORMAT_TYPED, .mode = XFER_ORDERED, .slots = 512, .chunk_bytes = 1024};
 
@@ -139,9 +141,9 @@ TEST(terms_survive_the_wire)
 static bool is_refused(struct sml_terms wish, const char *words)
 {
     const struct agg_terms terms = terms_of(wish);
-    char why[AGG_TEXT_MAX] = "";
+    char text[AGG_TEXT_MAX] = "";
 
-    return !sml_protocol.check(&terms, wish.resumed, why) && strstr(why, words) != NULL;
+    return !sml_protocol.check(&terms, wish.resumed, text) && strstr(text, words) != NULL;
 }
 
 /* The usual terms, but for one field. */
@@ -149,11 +151,11 @@ TEST(wishes_out_of_range_are_refused_in_words)
 {
     struct sml_terms t = usual;
     struct agg_terms terms = terms_of(usual);
-    char why[AGG_TEXT_MAX];
+    char text[AGG_TEXT_MAX];
 
-    CU_ASSERT(sml_protocol.check(&terms, false, why));
+    CU_ASSERT(sml_protocol.check(&terms, false, text));
     terms.data[0] = 3;
-    CU_ASSERT(!sml_protocol.check(&terms, false, why) && strstr(why, "packet format 3") != NULL);
+    CU_ASSERT(!sml_protocol.check(&terms, false, text) && strstr(text, "packet format 3") != NULL);
     CU_ASSERT(is_refused(usual_but_mode(2), "mode 2"));
     CU_ASSERT(is_refused(usual_but_checksum(2), "checksum 2"));
     CU_ASSERT(is_refused(usual_but_slots(1), "2 to 16384 slots, not 1"));
@@ -179,11 +181,11 @@ TEST(wishes_out_of_range_are_refused_in_words)
     CU_ASSERT(is_refused(t, "500 slots, not a power of two"));
     t.slots = 512;
     terms = terms_of(t);
-    CU_ASSERT(sml_protocol.check(&terms, true, why));
-    CU_ASSERT(!sml_protocol.check(&terms, false, why) && strstr(why, "the rank is new") != NULL);
+    CU_ASSERT(sml_protocol.check(&terms, true, text));
+    CU_ASSERT(!sml_protocol.check(&terms, false, text) && strstr(text, "the rank is new") != NULL);
     terms = terms_of(usual);
     terms.version = 9;
-    CU_ASSERT(!sml_protocol.check(&terms, false, why) && strstr(why, "version 9") != NULL);
+    CU_ASSERT(!sml_protocol.check(&terms, false, text) && strstr(text, "version 9") != NULL);
 }
 
 static bool differ(struct sml_terms a, struct sml_terms b, const char *first, const char *second)
@@ -230,29 +232,27 @@ TEST(links_have_an_order)
 }
 
 static bool grant_by(const struct agg_limits *limits, const struct sml_terms wishes[RANKS],
-                     struct sml_terms *granted, struct agg_refusal *why)
+                     struct sml_terms *granted)
 {
     struct agg_terms wish[RANKS], terms;
 
     for (unsigned r = 0; r < RANKS; r++)
         wish[r] = terms_of(wishes[r]);
-    return sml_protocol.grant(wish, RANKS, limits, &terms, why) && sml_terms_parse(granted, &terms);
+    return sml_protocol.grant(wish, RANKS, limits, &terms, &why) && sml_terms_parse(granted, &terms);
 }
 
-static bool grant(const struct sml_terms wishes[RANKS], uint16_t payload_bytes, struct sml_terms *granted,
-                  struct agg_refusal *why)
+static bool grant(const struct sml_terms wishes[RANKS], uint16_t payload_bytes, struct sml_terms *granted)
 {
     const struct agg_limits limits = {.payload_bytes = payload_bytes, .random = UINT64_C(0x1111111122222222)};
 
-    return grant_by(&limits, wishes, granted, why);
+    return grant_by(&limits, wishes, granted);
 }
 
 TEST(a_new_job_gets_the_least_of_all_wishes)
 {
     struct sml_terms wishes[RANKS] = {usual, usual_but_slots(300), usual_but_chunk_bytes(512), usual}, t;
-    struct agg_refusal why;
 
-    CU_ASSERT_FATAL(grant(wishes, 0, &t, &why));
+    CU_ASSERT_FATAL(grant(wishes, 0, &t));
     CU_ASSERT(t.format == usual.format && t.mode == usual.mode && t.checksum == usual.checksum);
     CU_ASSERT(t.slots == 256 && t.chunk_bytes == 512 && !t.resumed && t.first_tag == 0x22222222);
 
@@ -260,39 +260,38 @@ TEST(a_new_job_gets_the_least_of_all_wishes)
         wishes[r].chunk_bytes = 8960;
         wishes[r].checksum = XFER_CHECKSUM_CRC32C;
     }
-    CU_ASSERT_FATAL(grant(wishes, 1472, &t, &why));
+    CU_ASSERT_FATAL(grant(wishes, 1472, &t));
     CU_ASSERT_EQUAL(t.chunk_bytes, (1472 - SML_HEADER_BYTES - XFER_TRAILER_BYTES) / 4 * 4);
-    CU_ASSERT_FATAL(grant(wishes, 9172, &t, &why));
+    CU_ASSERT_FATAL(grant(wishes, 9172, &t));
     CU_ASSERT_EQUAL(t.chunk_bytes, 8960);
 }
 
 static bool grant_keyed(const struct sml_terms wishes[RANKS], uint16_t payload_bytes,
-                        struct sml_terms *granted, struct agg_refusal *why)
+                        struct sml_terms *granted)
 {
     const struct agg_limits limits = {.payload_bytes = payload_bytes, .keyed = true};
 
-    return grant_by(&limits, wishes, granted, why);
+    return grant_by(&limits, wishes, granted);
 }
 
 /* Every rank's path carries what it wished for, with the checksum that it wished for. */
 TEST(keyed_packets_fit_where_others_fitted)
 {
     struct sml_terms wishes[RANKS], t;
-    struct agg_refusal why;
 
     for (unsigned r = 0; r < RANKS; r++) {
         wishes[r] = usual_but_chunk_bytes(1460);
         wishes[r].keyed = true;
     }
-    CU_ASSERT(grant(wishes, 0, &t, &why) && !t.keyed && t.chunk_bytes == 1460);
-    CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && t.keyed && t.chunk_bytes == 1452);
+    CU_ASSERT(grant(wishes, 0, &t) && !t.keyed && t.chunk_bytes == 1460);
+    CU_ASSERT(grant_keyed(wishes, 0, &t) && t.keyed && t.chunk_bytes == 1452);
     CU_ASSERT_EQUAL(sml_terms_checksum(&t), XFER_CHECKSUM_KEYED);
-    CU_ASSERT(grant_keyed(wishes, 1000, &t, &why) && t.chunk_bytes == (1000 - 18) / 4 * 4);
+    CU_ASSERT(grant_keyed(wishes, 1000, &t) && t.chunk_bytes == (1000 - 18) / 4 * 4);
     for (unsigned r = 0; r < RANKS; r++)
         wishes[r].checksum = XFER_CHECKSUM_CRC32C;
-    CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && t.chunk_bytes == 1456);
+    CU_ASSERT(grant_keyed(wishes, 0, &t) && t.chunk_bytes == 1456);
     wishes[1].chunk_bytes = 1000;
-    CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && t.chunk_bytes == 996);
+    CU_ASSERT(grant_keyed(wishes, 0, &t) && t.chunk_bytes == 996);
 }
 
 static const struct sml_table four_bits = {4, {0, 3, 5, 7, 9, 11, 13, 14, 15, 17, 19, 21, 23, 25, 27, 30}};
@@ -344,7 +343,6 @@ TEST(sums_that_might_not_fit_are_refused)
     const struct agg_limits limits = {.random = 1};
     struct sml_terms t = usual_but_table(four_bits);
     struct agg_terms wish[MANY], granted;
-    struct agg_refusal why;
 
     for (unsigned r = 0; r < MANY; r++)
         wish[r] = terms_of(t);
@@ -376,21 +374,20 @@ TEST(a_rank_takes_its_own_table_or_none)
 TEST(what_cannot_be_keyed_is_refused_and_says_what_lifts_it)
 {
     struct sml_terms wishes[RANKS] = {usual, usual, usual, usual}, t;
-    struct agg_refusal why;
 
     for (unsigned r = 0; r < RANKS; r++)
         wishes[r].keyed = r != 2; /* whose libswagg does not know of it */
-    CU_ASSERT(!grant_keyed(wishes, 0, &t, &why));
+    CU_ASSERT(!grant_keyed(wishes, 0, &t));
     CU_ASSERT(why.rank == 2 && strstr(why.text, "set the tenant's data_keys to false") != NULL);
     wishes[2].keyed = true;
-    CU_ASSERT(grant_keyed(wishes, 0, &t, &why));
-    CU_ASSERT(!grant_keyed(wishes, 80, &t, &why));
+    CU_ASSERT(grant_keyed(wishes, 0, &t));
+    CU_ASSERT(!grant_keyed(wishes, 80, &t));
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "64 bytes at least, there is room for 60"));
     for (unsigned r = 0; r < RANKS; r++) {
         wishes[r].plain = true;
         wishes[r].format = XFER_FORMAT_INT32;
     }
-    CU_ASSERT(!grant_keyed(wishes, 0, &t, &why));
+    CU_ASSERT(!grant_keyed(wishes, 0, &t));
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "data_keys: false"));
 }
 
@@ -398,14 +395,13 @@ TEST(what_cannot_be_keyed_is_refused_and_says_what_lifts_it)
 TEST(a_resumed_job_stays_keyed_or_not)
 {
     struct sml_terms wishes[RANKS] = {usual_but_resumed(true), usual, usual_but_resumed(true), usual}, t;
-    struct agg_refusal why;
 
     wishes[1].keyed = true; /* it can */
-    CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && !t.keyed);
+    CU_ASSERT(grant_keyed(wishes, 0, &t) && !t.keyed);
     wishes[0].keyed = wishes[2].keyed = true;
-    CU_ASSERT(grant(wishes, 0, &t, &why) && t.keyed);
+    CU_ASSERT(grant(wishes, 0, &t) && t.keyed);
     wishes[2].keyed = false;
-    CU_ASSERT(!grant(wishes, 0, &t, &why));
+    CU_ASSERT(!grant(wishes, 0, &t));
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "rank 0 were keyed, those of rank 2 were not keyed"));
 }
 
@@ -449,7 +445,6 @@ TEST(published_packets_have_published_lengths)
         uint16_t wish, get;
     } lengths[] = {{1460, 1024}, {1024, 1024}, {1020, 512}, {128, 128}};
     struct sml_terms wishes[RANKS], t;
-    struct agg_refusal why;
 
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         for (unsigned r = 0; r < RANKS; r++) {
@@ -457,10 +452,10 @@ TEST(published_packets_have_published_lengths)
             wishes[r].format = XFER_FORMAT_INT32;
             wishes[r].plain = true;
         }
-        CU_ASSERT_FATAL(grant(wishes, 0, &t, &why));
+        CU_ASSERT_FATAL(grant(wishes, 0, &t));
         CU_ASSERT(t.plain && t.chunk_bytes == lengths[i].get && sml_terms_published(&t));
     }
-    CU_ASSERT(!grant(wishes, 100, &t, &why));
+    CU_ASSERT(!grant(wishes, 100, &t));
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "128 bytes at least, there is room for 88"));
 }
 
@@ -501,25 +496,24 @@ static void wish_to_resume(struct sml_terms wishes[RANKS], uint32_t tag1, uint32
 TEST(a_resumed_job_goes_on_where_the_last_rank_is)
 {
     struct sml_terms wishes[RANKS], t;
-    struct agg_refusal why;
 
     wish_to_resume(wishes, 30, UINT32_MAX - 10);
-    CU_ASSERT_FATAL(grant(wishes, 1472, &t, &why));
+    CU_ASSERT_FATAL(grant(wishes, 1472, &t));
     CU_ASSERT(t.resumed && t.slots == 64 && t.chunk_bytes == 1024 && t.first_tag == UINT32_MAX - 10);
 
     wish_to_resume(wishes, 100, 165);
-    CU_ASSERT(!grant(wishes, 1472, &t, &why));
+    CU_ASSERT(!grant(wishes, 1472, &t));
     CU_ASSERT(why.rank == UINT16_MAX && strstr(why.text, "65 chunks apart") != NULL);
     wish_to_resume(wishes, 100, 164);
-    CU_ASSERT(grant(wishes, 1472, &t, &why));
+    CU_ASSERT(grant(wishes, 1472, &t));
 
     wishes[3].chunk_bytes = 512;
-    CU_ASSERT(!grant(wishes, 1472, &t, &why));
+    CU_ASSERT(!grant(wishes, 1472, &t));
     CU_ASSERT(why.rank == 3 && strstr(why.text, "rank 1 had 64 slots and 1024 bytes") != NULL);
 }
 
 /* All ranks resume a job of 64 slots with a quorum of 3. */
-static bool resume_with_a_quorum(const uint32_t tags[RANKS], struct sml_terms *t, struct agg_refusal *why)
+static bool resume_with_a_quorum(const uint32_t tags[RANKS], struct sml_terms *t)
 {
     struct sml_terms wishes[RANKS];
 
@@ -529,22 +523,21 @@ static bool resume_with_a_quorum(const uint32_t tags[RANKS], struct sml_terms *t
         wishes[r].quorum = 3;
         wishes[r].first_tag = tags[r];
     }
-    return grant(wishes, 1472, t, why);
+    return grant(wishes, 1472, t);
 }
 
 /* Chunks are closed by a quorum, whose ranks are all near the last one: else one rank that lies would have
  * all others do without what they have yet to sum. */
 TEST(a_quorum_is_near_the_rank_that_is_furthest)
 {
-    struct agg_refusal why;
     struct sml_terms t;
 
-    CU_ASSERT_FATAL(resume_with_a_quorum((const uint32_t[]){100, 1060, 1010, 996}, &t, &why));
+    CU_ASSERT_FATAL(resume_with_a_quorum((const uint32_t[]){100, 1060, 1010, 996}, &t));
     CU_ASSERT_EQUAL(t.first_tag, 1060 - 64);
-    CU_ASSERT(!resume_with_a_quorum((const uint32_t[]){100, 1060, 1010, 995}, &t, &why));
+    CU_ASSERT(!resume_with_a_quorum((const uint32_t[]){100, 1060, 1010, 995}, &t));
     CU_ASSERT(why.rank == 1 && strstr(why.text, "960 chunks ahead") && strstr(why.text, "only 2"));
 
-    CU_ASSERT(!resume_with_a_quorum((const uint32_t[]){1 << 30, 100, 101, 100}, &t, &why));
+    CU_ASSERT(!resume_with_a_quorum((const uint32_t[]){1 << 30, 100, 101, 100}, &t));
     CU_ASSERT(why.rank == 0 && strstr(why.text, "rank 0 says") && strstr(why.text, "only 1"));
 }
 
@@ -552,7 +545,6 @@ TEST(a_quorum_is_near_the_rank_that_is_furthest)
 TEST(a_rank_that_a_quorum_may_have_left_behind_cannot_begin)
 {
     struct sml_terms wishes[RANKS], t;
-    struct agg_refusal why;
 
     for (unsigned r = 0; r < RANKS; r++) {
         wishes[r] = usual_but_slots(64);
@@ -560,15 +552,15 @@ TEST(a_rank_that_a_quorum_may_have_left_behind_cannot_begin)
         wishes[r].first_tag = 100;
         wishes[r].quorum = 3;
     }
-    CU_ASSERT_FATAL(!grant(wishes, 1472, &t, &why));
+    CU_ASSERT_FATAL(!grant(wishes, 1472, &t));
     CU_ASSERT(why.rank == 2 && strstr(why.text, "rank 2 had not begun") && strstr(why.text, "3 others"));
 
     wishes[1].resumed = false; /* those that were READY were too few for any sum */
-    CU_ASSERT(grant(wishes, 1472, &t, &why) && t.first_tag == 100);
+    CU_ASSERT(grant(wishes, 1472, &t) && t.first_tag == 100);
     for (unsigned r = 0; r < RANKS; r++)
         wishes[r].quorum = RANKS;
     wishes[1].resumed = true;
-    CU_ASSERT(grant(wishes, 1472, &t, &why) && t.first_tag == 100);
+    CU_ASSERT(grant(wishes, 1472, &t) && t.first_tag == 100);
 }
 
 /* New to the switch, though its ranks are in the midst of it; and after that as any other. */
@@ -577,7 +569,6 @@ TEST(a_job_may_come_from_another_switch)
     struct sml_terms mine = usual_but_resumed(true), t;
     struct agg_terms from_there, granted;
     struct agg_difference d;
-    struct agg_refusal why;
     char text[AGG_TEXT_MAX];
 
     mine.slots = 64;
@@ -599,7 +590,6 @@ TEST(what_is_passed_on_still_comes_from_another_switch)
     const struct agg_limits up = {.passed_on = true};
     struct sml_terms mine = usual_but_resumed(true), t;
     struct agg_terms granted;
-    struct agg_refusal why;
 
     mine.slots = 64;
     const struct agg_terms there = terms_of(mine), wish = sml_worker.move(&there, 77);
@@ -654,25 +644,24 @@ TEST(contributions_may_be_empty_where_all_ranks_wish_so)
 {
     const struct agg_limits limits = {.random = 7};
     struct sml_terms wishes[RANKS], granted;
-    struct agg_refusal why;
 
     for (unsigned r = 0; r < RANKS; r++) {
         wishes[r] = usual;
         wishes[r].empties = true;
     }
-    CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && granted.empties);
+    CU_ASSERT(grant_by(&limits, wishes, &granted) && granted.empties);
     wishes[2].empties = false;
-    CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && !granted.empties);
+    CU_ASSERT(grant_by(&limits, wishes, &granted) && !granted.empties);
     for (unsigned r = 0; r < RANKS; r++) {
         wishes[r].empties = true;
         wishes[r].quorum = 2;
     }
-    CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && granted.quorum == 2 && !granted.empties);
+    CU_ASSERT(grant_by(&limits, wishes, &granted) && granted.quorum == 2 && !granted.empties);
     for (unsigned r = 0; r < RANKS; r++) {
         wishes[r].quorum = 0;
         wishes[r].format = XFER_FORMAT_FP16;
     }
-    CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && !granted.empties);
+    CU_ASSERT(grant_by(&limits, wishes, &granted) && !granted.empties);
 }
 
 /* An older switch grants contributions that may be empty, and no more. */
@@ -681,7 +670,6 @@ TEST(blocks_are_interleaved_where_all_ranks_and_the_switch_know_it)
     const struct agg_limits limits = {.random = 7};
     struct sml_terms wishes[RANKS], granted;
     struct agg_terms wire;
-    struct agg_refusal why;
 
     for (unsigned r = 0; r < RANKS; r++) {
         wishes[r] = usual;
@@ -689,11 +677,11 @@ TEST(blocks_are_interleaved_where_all_ranks_and_the_switch_know_it)
     }
     wire = terms_of(wishes[0]);
     CU_ASSERT_EQUAL(wire.data[42], 2);
-    CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && granted.empties && granted.interleaved);
+    CU_ASSERT(grant_by(&limits, wishes, &granted) && granted.empties && granted.interleaved);
     wishes[2].interleaved = false;
     wire = terms_of(wishes[2]);
     CU_ASSERT_EQUAL(wire.data[42], 1);
-    CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && granted.empties && !granted.interleaved);
+    CU_ASSERT(grant_by(&limits, wishes, &granted) && granted.empties && !granted.interleaved);
 }
 
 /* Ranks that go on must not lay out a call in another way than those that begin. */
@@ -749,7 +737,6 @@ static struct sml_terms granted_of(struct sml_terms (*wish_of)(uint8_t), const u
                                        terms_of(wish_of(values[2]))};
     const struct agg_limits limits = {.payload_bytes = 1472};
     struct agg_terms granted;
-    struct agg_refusal why;
     struct sml_terms t;
 
     CU_ASSERT_FATAL(sml_terms_grant(wishes, 3, &limits, &granted, &why));
@@ -777,7 +764,6 @@ TEST(ranks_may_name_other_leaves)
     } cases[] = {{{0, 0, 0}, true}, {{7, 7, 7}, true},  {{0, 7, 0}, true},
                  {{7, 0, 7}, true}, {{7, 0, 9}, false}, {{0, 7, 9}, false}};
     struct agg_difference d;
-    struct agg_refusal why;
     uint32_t progress;
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -803,7 +789,6 @@ TEST(places_have_fractions_if_all_ranks_know_how)
 {
     struct sml_terms mine = usual, other = usual, t;
     struct agg_terms granted;
-    struct agg_refusal why;
     uint32_t progress;
 
     mine.rated = other.rated = true;
