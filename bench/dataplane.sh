@@ -113,11 +113,11 @@ replay() { # SIZE
 
 # How many frames the device under test takes from its port in a second.
 count_received() { # TELEMETRY NAME
-    python3 - "$NET_LIB" "$1" "$seconds" "$records/$run,$2.json" <<'END'
+    python3 - "$NET_TELEMETRY" "$1" "$seconds" "$records/$run,$2.json" <<'END'
 import json, subprocess, sys, time
-library, prefix, seconds, record = sys.argv[1:]
+telemetry, prefix, seconds, record = sys.argv[1:]
 def received():
-    count = int(subprocess.check_output([library + "/telemetry.py", prefix, "/ethdev/stats,0", "ipackets"]))
+    count = int(subprocess.check_output([telemetry, prefix, "/ethdev/stats,0", "ipackets"]))
     return count, time.monotonic()
 first, begin = received()
 time.sleep(float(seconds))

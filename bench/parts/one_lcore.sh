@@ -32,7 +32,7 @@ one_lcore_adds() { # WHAT WORKERS SLOTS
         swagg_settings "$2" "$3" "one_host: true"
     } >"$NET_DIR/swagg.yaml"
     net_swagg_start "$NET_DIR/swagg.yaml"
-    python3 "$(dirname "${BASH_SOURCE[0]}")/rate.py" "$NET_LIB/telemetry.py" "$NET_ID" "$ran_ms" \
+    python3 "$(dirname "${BASH_SOURCE[0]}")/rate.py" "$NET_TELEMETRY" "$NET_ID" "$ran_ms" \
         "$records/$run,swagg,one_lcore,$1,$turn.json" sums || fail "$1: the rate could not be measured"
     printf '  run %s: one_lcore, %-14s %s\n' "$run" "$1" "$(cat "$records/$run,swagg,one_lcore,$1,$turn.json")"
     net_swagg_stop

@@ -46,7 +46,7 @@ rules_measure() { # KIND COUNT
         rules_of "$1" "$2"
     } >"$NET_DIR/rules.yaml"
     net_swagg_start "$NET_DIR/rules.yaml"
-    python3 "$NET_ROOT/bench/parts/rate.py" "$NET_LIB/telemetry.py" "$NET_ID" "$ran_ms" "$to" frames || fail "$1 $2: the rate could not be measured"
+    python3 "$NET_ROOT/bench/parts/rate.py" "$NET_TELEMETRY" "$NET_ID" "$ran_ms" "$to" frames || fail "$1 $2: the rate could not be measured"
     net_swagg_stop
     printf '  run %s: rules, %3s of %-7s %s\n' "$run" "$2" "$1" "$(cat "$to")"
 }

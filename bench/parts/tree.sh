@@ -78,7 +78,7 @@ tree_restart() {
     tree_perf restarted "$megabytes" 1 &
     perf=$!
     # The warm-up has as many results as the collective that counts, for each of the leaf's two workers.
-    "$NET_LIB/telemetry.py" --until $((before + megabytes * 2 ** 20 * 5 / 2 / 1460)) "$NET_ID-left" /swagg/counters results \
+    "$NET_TELEMETRY" --until $((before + megabytes * 2 ** 20 * 5 / 2 / 1460)) "$NET_ID-left" /swagg/counters results \
         >"$NET_DIR/results.log" || fail "the collective is not under way"
     tree_kill left
     tree_start left

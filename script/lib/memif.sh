@@ -38,7 +38,7 @@ memif_config() { # FILE PORTS FRAME [YAML...]
     } >"$file"
 }
 
-# Runs the source against the ports' servers. MEMIF_EAL: an array, the EAL's other options. MEMIF_CLIENT: further arguments of the
+# The source against the ports' servers takes this process's place. MEMIF_EAL: an array, the EAL's other options. MEMIF_CLIENT: further arguments of the
 # devices.
 memif_source() { # PORTS FRAME OPTION...
     local ports=$1 frame=$2 i vdevs=()
@@ -46,7 +46,7 @@ memif_source() { # PORTS FRAME OPTION...
     for ((i = 0; i < ports; i++)); do
         vdevs+=("--vdev=$(memif_device "$i" "$frame" client)${MEMIF_CLIENT:-}")
     done
-    ip netns exec "$NET_ID-sw" "$MEMIF_SOURCE" "${MEMIF_EAL[@]}" --no-pci --no-telemetry --log-level=error \
+    net_become "$NET_ID-sw" "$MEMIF_SOURCE" "${MEMIF_EAL[@]}" --no-pci --no-telemetry --log-level=error \
         --file-prefix="$NET_ID-source" "${vdevs[@]}" -- --frame "$frame" "$@"
 }
 

@@ -37,11 +37,13 @@ NET_DAEMON= # which one: what its names have behind $NET_ID
 NET_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 NET_LIB=$NET_ROOT/script/lib
 NET_BUILD=${NET_BUILD:-$NET_ROOT/build}
+NET_TELEMETRY=$NET_BUILD/tests/telemetry # tests/support/telemetry.c
 NET_HOSTS=0
 NET_STEP=
 NET_REASON= # why it fails, as far as that was said
 NET_FAILED= # the command that did, and where
 NET_AT_END= # a command of the caller's, for what else is to be undone on any exit
+exec {NET_SILENCE}<> <(:) # from which nothing ever comes
 NET_SWAGG_PID=
 NET_SECOND_PID=
 NET_SERVER=
@@ -52,6 +54,10 @@ NET_PATIENCE=${NET_PATIENCE:-600}
 # YAML lines that every configuration gets, unless its caller has the key. Hugepages that are free are another script's, which
 # measures with them (hugepages.sh).
 NET_SETTINGS=("memory: {mode: no-huge}")
+# What a daemon finds of DPDK's drivers, as in librte_NAME.so. Nothing: all that are installed, some 128, each of which DPDK loads at
+# each start.
+NET_DRIVERS=()
+NET_DRIVERS_AT= # the folder with them
 
 net_die() {
     printf '%s: %s\n' "${NET_NAME:-netns}" "$*" >&2
@@ -75,7 +81,8 @@ net_begin() { # NAME
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    net_add_namespace sw
+    net_choose_drivers
+    net_add_namespaces sw
 }
 
 net_end() { # LAST COMMAND
@@ -101,11 +108,9 @@ net_end() { # LAST COMMAND
 
 # Removes the namespaces of a run, the processes in them, its scratch directory, and what daemons that were killed have left in /run.
 net_clear() { # ID
-    local ns link id=${1:?}
-    for ns in $(ip netns list | awk -v prefix="$id-" 'index($1, prefix) == 1 { print $1 }'); do
-        net_end_processes "$ns"
-        ip netns delete "$ns"
-    done
+    local spaces link id=${1:?}
+    mapfile -t spaces < <(ip netns list | awk -v prefix="$id-" 'index($1, prefix) == 1 { print $1 }')
+    net_delete_namespaces "${spaces[@]}"
     rm -rf "/run/dpdk/$id" "/run/dpdk/$id-"* "/run/swagg/$id.ctl" "/run/swagg/$id-"*.ctl
     for link in /run/swagg/*.ctl; do # others' come and go meanwhile
         [[ $(readlink "$link") != "/tmp/$id."* ]] || rm -f "$link"
@@ -113,18 +118,25 @@ net_clear() { # ID
     rm -rf "/tmp/$id".*
 }
 
-# Asks the processes of a namespace to end, then insists.
-net_end_processes() { # NAMESPACE
-    local pids signal
+# Asks the processes of namespaces to end, then insists.
+net_end_processes() { # NAMESPACE...
+    local space pids signal
     for signal in TERM KILL; do
         for _ in {1..30}; do
-            pids=$(ip netns pids "$1")
+            pids=$(for space; do ip netns pids "$space"; done)
             [ -n "$pids" ] || return 0
             # shellcheck disable=SC2086 # one word a process
             kill -"$signal" $pids 2>/dev/null || true # gone meanwhile
-            sleep 0.1
+            net_pause 100
         done
     done
+}
+
+# With the processes in them.
+net_delete_namespaces() { # NAMESPACE...
+    [ $# -gt 0 ] || return 0
+    net_end_processes "$@"
+    printf 'netns delete %s\n' "$@" | ip -force -batch -
 }
 
 net_dump() {
@@ -197,10 +209,17 @@ expect_match() { # WHAT TEXT REGEX
     [[ $2 =~ $3 ]] || fail "$1 does not match '$3':"$'\n'"$2"
 }
 
+# Does nothing for so long, and takes no process for that.
+net_pause() { # MILLISECONDS
+    local seconds
+    printf -v seconds '%d.%03d' $(($1 / 1000)) $(($1 % 1000))
+    read -rt "$seconds" -u "$NET_SILENCE" || true
+}
+
 # Tries until it succeeds, or fails the script after so long (NET_PATIENCE, if that is longer). SECONDS would not do: it jumps when the
-# time of day is set.
+# time of day is set. What takes longer is looked at less often: looking takes processes, and CPU time from what is waited for.
 net_until() { # SECONDS WHAT COMMAND...
-    local seconds=$(($1 > NET_PATIENCE ? $1 : NET_PATIENCE)) what=$2 up end
+    local seconds=$(($1 > NET_PATIENCE ? $1 : NET_PATIENCE)) what=$2 up end pause=50
     shift 2
     read -r up _ </proc/uptime
     end=$((${up%.*} + seconds))
@@ -208,7 +227,8 @@ net_until() { # SECONDS WHAT COMMAND...
         if "$@" >/dev/null 2>&1; then
             return 0
         fi
-        sleep 0.1
+        net_pause "$pause"
+        pause=$((pause < 400 ? pause * 5 / 4 : 500))
         read -r up _ </proc/uptime
     done
     fail "not within $seconds s: $what"
@@ -231,11 +251,20 @@ on_all_ranks() { # RANKS COMMAND...
 
 # --- hosts -----------------------------------------------------------------------------------------------------
 
-net_add_namespace() { # NAME
-    ip netns add "$NET_ID-$1"
-    # No frames but those that somebody asked for: no router solicitations, no multicast reports.
-    ip netns exec "$NET_ID-$1" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
-    ip -n "$NET_ID-$1" link set lo up
+# Runs a command in a namespace's network. It does not see the /sys of that, as it would by `ip netns exec`, which takes longer.
+net_in() { # NAMESPACE COMMAND...
+    nsenter --net="/run/netns/$1" "${@:2}"
+}
+
+net_add_namespaces() { # NAME...
+    local name
+    printf 'netns add %s\n' "${@/#/"$NET_ID-"}" | ip -batch -
+    for name; do
+        # No frames but those that somebody asked for: no router solicitations, no multicast reports.
+        # shellcheck disable=SC2016 # for the inner shell
+        net_in "$NET_ID-$name" sh -ec 'for of in all default; do echo 1 >"/proc/sys/net/ipv6/conf/$of/disable_ipv6"; done
+            exec ip link set lo up'
+    done
 }
 
 net_ip() { # HOST
@@ -251,19 +280,17 @@ net_mac() { # HOST
 }
 
 net_hosts() { # COUNT [MTU]
-    local mtu=${2:-1500} i
-    for ((i = 0; i < $1; i++)); do
-        net_add_namespace "h$i"
-    done
+    local names
+    mapfile -t names < <(seq -f 'h%g' 0 $(($1 - 1)))
+    net_add_namespaces "${names[@]}"
     NET_HOSTS=$1
-    net_links "$mtu"
+    net_links "${2:-1500}"
 }
 
 net_links() { # [MTU]
-    local i
-    for ((i = 0; i < NET_HOSTS; i++)); do
-        net_link "$i" "${1:-1500}"
-    done
+    local numbers
+    mapfile -t numbers < <(seq 0 $((NET_HOSTS - 1)))
+    net_links_of "${1:-1500}" "${numbers[@]}"
 }
 
 # The same command for the second switch and the hosts' links to it. It has a scratch directory of its own.
@@ -277,10 +304,12 @@ net_second() { # COMMAND...
 
 # Takes hosts and their links down, so that others can be made.
 net_hosts_remove() {
-    local i
+    local i spaces=()
     for ((i = 0; i < NET_HOSTS; i++)); do
-        net_end_processes "$NET_ID-h$i"
-        ip netns delete "$NET_ID-h$i"
+        spaces+=("$NET_ID-h$i")
+    done
+    net_delete_namespaces "${spaces[@]}"
+    for ((i = 0; i < NET_HOSTS; i++)); do
         net_until 10 "the link of host $i is gone" net_has_no_link "$i"
     done
     NET_HOSTS=0
@@ -292,21 +321,33 @@ net_has_no_link() { # HOST
 
 # A host's link to the switch; deleted (ip -n "$NET_ID-sw" link del pHOST), it can be made again.
 net_link() { # HOST [MTU]
-    local mtu=${2:-1500}
-    ip link add "$NET_LINK" netns "$NET_ID-h$1" mtu "$mtu" address "$(net_mac "$1")" type veth \
-        peer name "new$1" netns "$NET_ID-sw" mtu "$mtu"
-    net_real_frames "$NET_ID-h$1" "$NET_LINK"
-    net_real_frames "$NET_ID-sw" "new$1"
-    # Who stands still is asked for his address once a second until he goes on: what is sent to him waits, and does not fail.
-    ip netns exec "$NET_ID-h$1" sysctl -qw "net.ipv4.neigh.$NET_LINK.mcast_solicit=600" "net.ipv4.neigh.$NET_LINK.mcast_resolicit=600"
-    ip -n "$NET_ID-sw" link set "new$1" name "$NET_PORT_NAMES$1" # a switch that waits for the name finds it ready
-    ip -n "$NET_ID-h$1" addr add "$(net_ip "$1")/24" dev "$NET_LINK"
-    ip -n "$NET_ID-h$1" link set "$NET_LINK" up
-    ip -n "$NET_ID-sw" link set "$NET_PORT_NAMES$1" up promisc on
+    net_links_of "${2:-1500}" "$1"
 }
 
-net_real_frames() { # NAMESPACE DEVICE
-    ip netns exec "$1" ethtool -K "$2" tso off gso off gro off tx off >/dev/null
+net_links_of() { # MTU HOST...
+    local mtu=$1 host
+    shift
+    for host; do
+        echo "link add $NET_LINK netns $NET_ID-h$host mtu $mtu address $(net_mac "$host")" \
+            "type veth peer name new$host netns $NET_ID-sw mtu $mtu"
+    done | ip -batch -
+    for host; do
+        net_real_frames "$NET_ID-h$host" "$NET_LINK"
+        # Who stands still is asked for his address once a second until he goes on: what is sent to him waits, and does not fail.
+        # shellcheck disable=SC2016 # for the inner shell
+        net_in "$NET_ID-h$host" sh -ec 'for how in mcast_solicit mcast_resolicit; do echo 600 >"/proc/sys/net/ipv4/neigh/$1/$how"; done
+            exec ip -batch -' sh "$NET_LINK" <<<"addr add $(net_ip "$host")/24 dev $NET_LINK"$'\n'"link set $NET_LINK up"
+    done
+    net_real_frames "$NET_ID-sw" "${@/#/new}"
+    for host; do
+        echo "link set new$host name $NET_PORT_NAMES$host" # a switch that waits for the name finds it ready
+        echo "link set $NET_PORT_NAMES$host up promisc on"
+    done | ip -n "$NET_ID-sw" -batch -
+}
+
+net_real_frames() { # NAMESPACE DEVICE...
+    # shellcheck disable=SC2016 # for the inner shell
+    net_in "$1" sh -ec 'for device; do ethtool -K "$device" tso off gso off gro off tx off >/dev/null; done' sh "${@:2}"
 }
 
 # Limits what leaves a host and what leaves the switch towards it. "none" lifts the limit.
@@ -450,17 +491,34 @@ net_device() { # DRIVER PORT
 # good: nobody who waits for a word finds that of an earlier program, one that still runs goes on in its own, and FILE may be renamed.
 net_background() { # FILE COMMAND...
     local log
-    rm -f "$1"
+    [ ! -e "$1" ] || rm "$1"
     exec {log}>"$1"
-    "${@:2}" >&"$log" 2>&1 </dev/null {log}>&- {NET_WORDS}>&- &
+    "${@:2}" >&"$log" 2>&1 </dev/null {log}>&- {NET_WORDS}>&- {NET_SILENCE}>&- &
     exec {log}>&-
+}
+
+net_choose_drivers() {
+    local driver
+    [ "${#NET_DRIVERS[@]}" -gt 0 ] || return 0
+    NET_DRIVERS_AT=$NET_DIR/drivers
+    mkdir "$NET_DRIVERS_AT"
+    for driver in "${NET_DRIVERS[@]}"; do
+        cp -P /usr/lib/*/dpdk/pmds-*/"librte_$driver".so.* "$NET_DRIVERS_AT"
+    done
+}
+
+# A program of DPDK's takes this process's place. It finds the drivers that were chosen.
+net_become() { # NAMESPACE PROGRAM [ARGUMENT...]
+    [ -n "$NET_DRIVERS_AT" ] || exec ip netns exec "$@"
+    # shellcheck disable=SC2016 # for the inner shell
+    exec ip netns exec "$1" sh -ec 'mount --bind "$0" /usr/lib/*/dpdk/pmds-*; exec "$@"' "$NET_DRIVERS_AT" "${@:2}"
 }
 
 # Starts the daemon and waits until it says that it is ready. Its words go to swagg.log in $NET_DIR.
 net_swagg_start() { # CONFIGURATION [EAL ARGUMENT...]
     local config=$1
     shift
-    net_background "$NET_DIR/swagg.log" ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID$NET_DAEMON" "$@"
+    net_background "$NET_DIR/swagg.log" net_become "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID$NET_DAEMON" "$@"
     NET_SWAGG_PID=$!
     net_until 20 "swagg is ready" net_swagg_ready_or_gone
     grep -q 'ready:' "$NET_DIR/swagg.log" || fail "swagg does not start"
@@ -495,11 +553,13 @@ net_swagg_end() { # SIGNAL
 }
 
 net_gone() { # PID
-    ! grep -qs '^State:.[^Z]' "/proc/$1/status"
+    local stat
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+    [[ ${stat##*) } == Z* ]]
 }
 
 net_telemetry() { # COMMAND [KEY...]
-    "$NET_LIB/telemetry.py" "$NET_ID$NET_DAEMON" "$@"
+    "$NET_TELEMETRY" "$NET_ID$NET_DAEMON" "$@"
 }
 
 # What swaggctl says of the switch.

@@ -20,7 +20,7 @@ tree_namespace() { # SWITCH
 }
 
 tree_switch() { # NAME LAST-BYTE [PARENT]
-    net_add_namespace "$1"
+    net_add_namespaces "$1"
     TREE_SWITCHES+=("$1")
     TREE_IP[$1]=$NET_SUBNET.$2
     TREE_PARENT[$1]=${3:-}
@@ -44,7 +44,7 @@ tree_port() { # SWITCH DEVICE
 tree_hosts() { # SWITCH COUNT
     local i last=$((NET_HOSTS + $2))
     for ((i = NET_HOSTS; i < last; i++)); do
-        net_add_namespace "h$i"
+        net_add_namespaces "h$i"
         tree_host_link "$1" "$i"
         TREE_SWITCH_OF[i]=$1
     done
@@ -88,7 +88,7 @@ tree_uplink() { # PARENT
 tree_start() { # SWITCH...
     local name
     for name; do
-        net_background "$NET_DIR/$name.log" ip netns exec "$(tree_namespace "$name")" "$NET_BUILD/swagg/swagg" "$NET_DIR/$name.yaml" -- \
+        net_background "$NET_DIR/$name.log" net_become "$(tree_namespace "$name")" "$NET_BUILD/swagg/swagg" "$NET_DIR/$name.yaml" -- \
             --file-prefix="$NET_ID-$name"
         TREE_PID[$name]=$!
     done
@@ -109,7 +109,7 @@ tree_kill() { # SWITCH
 }
 
 tree_telemetry() { # SWITCH COMMAND [KEY...]
-    "$NET_LIB/telemetry.py" "$NET_ID-$1" "${@:2}"
+    "$NET_TELEMETRY" "$NET_ID-$1" "${@:2}"
 }
 
 tree_ctl() { # SWITCH [OPTION...] COMMAND [ARGUMENT...]
@@ -132,10 +132,7 @@ tree_limit() { # RATE
 # Takes switches and hosts down, so that others can be made.
 tree_remove() {
     local name
-    for name in "${TREE_SWITCHES[@]}"; do
-        net_end_processes "$(tree_namespace "$name")"
-        ip netns delete "$(tree_namespace "$name")"
-    done
+    net_delete_namespaces "${TREE_SWITCHES[@]/#/"$NET_ID-"}"
     net_hosts_remove
     TREE_SWITCHES=() TREE_SWITCH_OF=()
 }

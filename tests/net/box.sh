@@ -14,7 +14,7 @@ net_begin box
 net_hosts 3 9000
 net_bridge_with_cable 9000
 # h3 and h4 are behind a router, r, whose other leg is in the bridge.
-net_add_namespace r
+net_add_namespaces r
 ip link add outer netns "$NET_ID-r" mtu 9000 type veth peer name p3 netns "$NET_ID-sw" mtu 9000
 net_real_frames "$NET_ID-r" outer
 net_real_frames "$NET_ID-sw" p3
@@ -23,7 +23,7 @@ ip -n "$NET_ID-r" addr add 10.77.0.200/24 dev outer
 ip -n "$NET_ID-r" link set outer up
 ip netns exec "$NET_ID-r" sysctl -qw net.ipv4.ip_forward=1
 for i in 3 4; do
-    net_add_namespace "h$i"
+    net_add_namespaces "h$i"
     ip link add eth0 netns "$NET_ID-h$i" type veth peer name "inner$i" netns "$NET_ID-r"
     net_real_frames "$NET_ID-h$i" eth0
     net_real_frames "$NET_ID-r" "inner$i"

@@ -32,7 +32,7 @@ NoNewPrivs 1"
 
 step "ranks sum, and a port that comes later is a port like others"
 ranks_run few 4
-net_add_namespace h4
+net_add_namespaces h4
 net_link 4
 NET_HOSTS=5
 sed -i "s/^ports:/&\n  - {name: h4, device: \"kernel:p4\"}/" "$NET_DIR/swagg.yaml"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The same sums however the work is placed on lcores, with hugepages and without; on which CPUs the lcores are.
+# The same sums however the work is placed on lcores; on which CPUs the lcores are.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -28,7 +28,6 @@ placed "receiving, sending and aggregation apart: 2P + X" \
     "lcores:" "  - {rx: [all]}" "  - {tx: [all]}" "  - {aggregate: [0]}"
 placed "a polling loop that never sleeps" \
     "idle: {max_sleep_us: 0}" "lcores:" "  - {rx: [all], tx: [all], aggregate: [0]}"
-placed "ordinary pages" "memory: {mode: no-huge}"
 SWAGG_KERNELS=scalar placed "kernels that every CPU can run"
 
 step "a shard on each of three lcores, and links that drop, double, reorder and damage frames"
@@ -65,7 +64,7 @@ if [ "${#cpus[@]}" -gt 1 ]; then
         net_until 30 "$1 is ready" grep -q ready: "$NET_DIR/$1.log"
     }
     polls_on() { # NAME CPU
-        expect_equal "the CPU of $1's polling thread" "$("$NET_LIB/telemetry.py" "$NET_ID-$1" /swagg/lcore,1 cpu)" "$2"
+        expect_equal "the CPU of $1's polling thread" "$("$NET_TELEMETRY" "$NET_ID-$1" /swagg/lcore,1 cpu)" "$2"
     }
     is_alone() { # NAME
         ! grep -q "another swagg" "$NET_DIR/$1.log" || fail "$(grep "another swagg" "$NET_DIR/$1.log")"

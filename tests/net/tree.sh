@@ -19,7 +19,7 @@ rank_switch() { # RANK
 }
 
 # A network of operators': each switch has a link to it, and all have the same list.
-net_add_namespace operators
+net_add_namespaces operators
 LIST=
 operators_link() { # SWITCH NUMBER
     ip link add "$1" netns "$NET_ID-operators" type veth peer name operators netns "$(tree_namespace "$1")"

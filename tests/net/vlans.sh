@@ -84,9 +84,9 @@ kill $!
 
 step "frames that a port does not carry are dropped by name"
 net_exec 0 "$here/tagged.py" send ff:ff:ff:ff:ff:ff 81000014
-net_until 5 "vlan_not_carried" sh -c "[ \$('$NET_LIB/telemetry.py' '$NET_ID' /swagg/drops vlan_not_carried) = 1 ]"
+net_until 5 "vlan_not_carried" prints -eq 1 net_telemetry /swagg/drops vlan_not_carried
 net_exec 0 "$here/tagged.py" send ff:ff:ff:ff:ff:ff 8100000a81000014
-net_until 5 "vlan_tag" sh -c "[ \$('$NET_LIB/telemetry.py' '$NET_ID' /swagg/drops vlan_tag) = 1 ]"
+net_until 5 "vlan_tag" prints -eq 1 net_telemetry /swagg/drops vlan_tag
 
 step "a port is taken out by a reload, and put back, though the VLANs come in another order without it"
 second_reloads() { # COUNT: how often it has
