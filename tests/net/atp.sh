@@ -10,8 +10,7 @@ SERVER=3 # its host
 SECOND=2 # of another one, for a while
 
 server_counted() { # VERDICT: of the server's
-    net_server_ctl --json verdicts |
-        python3 -c 'import json, sys; print(next(v["packets"] for v in json.load(sys.stdin)["verdicts"] if v["verdict"] == sys.argv[1]))' "$1"
+    net_server_ctl -H -o verdict,packets verdicts | awk -v verdict="$1" '$1 == verdict { print $2 }'
 }
 
 # Packets that the server has sent, but for its answers to who asks again, which a busy machine has many of.
@@ -22,7 +21,7 @@ server_sent() {
 }
 
 server_counter() { # NAME
-    net_server_ctl --json counters | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"
+    net_server_ctl -H -o "$1" counters | awk '{ print $2 }'
 }
 
 # Three ranks have had their results since then by few more packets than there were results: by one for all of them.
@@ -48,6 +47,18 @@ sum_by_atp() { # [MPIRUN OPTION...] -- [ARGUMENT...]
     net_mpirun "$RANKS" -x "LD_PRELOAD=$SHIM" -x "SWAGG_SERVER=$SERVERS" -x SWAGG_PROTOCOL=atp -x SWAGG_MODE=arrival \
         -x SWAGG_ANSWER_TIMEOUT_MS=60000 -x SWAGG_MIN_BYTES=0 "${options[@]}" -- \
         "$NET_BUILD/bench/mpi-perf" -b 1M -e 1M -w 0 --type int32 "$@"
+}
+
+# The same ranks without MPI.
+rank_switch() { # RANK
+    net_ip "$SERVER"
+}
+atp_start() { # JOB [ARGUMENT...]
+    ranks_start "$1" 3 --protocol atp --mode arrival "${@:2}"
+}
+atp_run() { # JOB [ARGUMENT...]
+    atp_start "$1" --sizes 1,100003 "${@:2}"
+    ranks_succeed 120
 }
 
 begin_with_swagg atp "atp: {aggregators: 4096}"
@@ -86,24 +97,18 @@ NET_SERVER=$SERVER
 
 step "ordered sums are the server's: no packet waits in the switch"
 held=$(switch_counted atp_switch_held)
-sum_by_atp -x SWAGG_MODE=ordered -- -n 2 >"$NET_DIR/perf.log" 2>&1 || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
+atp_run ordered --mode ordered
 expect_equal "contributions held by the switch" "$(switch_counted atp_switch_held)" "$held"
 
-# A program sums, and in its midst something happens, of which it is to notice nothing. One that was done before that, as a busy machine may
-# bring about, tells nothing: then another one has more to sum.
-nothing_is_noticed_of() { # WHAT-HAPPENS WHAT-SHOWS-THAT-IT-WAS-IN-THE-MIDST
-    local iterations program
-    for iterations in 60 600 6000; do
-        results=$(server_counted atp_results)
-        sum_by_atp -- -n "$iterations" >"$NET_DIR/perf.log" 2>&1 &
-        program=$!
-        net_until 60 "sums are being taken" server_answers_more
-        "$1"
-        wait "$program" || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
-        expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'failed 0'
-        ! "$2" || return 0
-    done
-    fail "no sums in its midst, or nothing shows them ($2)"
+# Ranks sum, and in their midst something happens, of which they are to notice nothing.
+nothing_is_noticed_of() { # WHAT-HAPPENS WHAT-SHOWS-THAT-IT-WAS-IN-THE-MIDST...
+    atp_start "$1" --until-told --largest 300K --pause 5
+    ranks_say 60 open
+    results=$(server_counted atp_results)
+    net_until 60 "sums are being taken" server_answers_more
+    "$1"
+    "${@:2}"
+    job_ends
 }
 
 switch_is_killed() {
@@ -124,39 +129,29 @@ both_are_killed() {
     net_server_start "$SERVER" "timers: {lost_after_ms: 30000}"
 }
 
-switch_adds_again() {
-    [ "$(switch_counted atp_switch_sums)" -gt 0 ]
-}
-
 server_sums_again() {
-    [ "$(server_counted atp_results)" -gt 500 ]
+    net_until 60 "the server sums again" prints -gt 500 server_counted atp_results
 }
 
-all_say_that_it_has_restarted() {
-    [ "$(grep -c 'has restarted; rank [0-2] joins again' "$NET_DIR/perf.log")" -eq 3 ]
-}
+step "the switch is killed and comes back while ranks reduce: they do not notice"
+nothing_is_noticed_of switch_is_killed net_until 60 "the switch adds again" counts_more_than 0 atp_switch_sums
 
-step "the switch is killed and comes back while a program reduces: it does not notice"
-nothing_is_noticed_of switch_is_killed switch_adds_again
-
-step "the switch and the server are killed at once: a program does not notice that either"
-nothing_is_noticed_of both_are_killed all_say_that_it_has_restarted
+step "the switch and the server are killed at once: ranks do not notice that either"
+nothing_is_noticed_of both_are_killed ranks_say 60 'has restarted; rank [0-2] joins again'
 
 step "where three links meet one of the same rate, packets are marked; windows follow, and little is lost"
 net_swagg_stop
 net_limit 100mbit
 sed -i 's/device: "kernel:p[0-9]"/&, ecn_above: 50000/' "$NET_DIR/swagg.yaml"
 net_swagg_start "$NET_DIR/swagg.yaml"
-sum_by_atp -x SWAGG_MODE=ordered -- -n 10 >"$NET_DIR/perf.log" 2>&1 || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
+atp_run congested --mode ordered
 [ "$(net_telemetry /swagg/counters congestion_marks)" -gt 0 ] || fail "nothing was marked"
 
 step "no swagg on the way: the server adds everything"
 net_swagg_stop
 net_bridge
 sent=$(server_sent) results=$(server_counted atp_results)
-sum_by_atp -- -n 5 >"$NET_DIR/perf.log" 2>&1 || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
-expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'offloaded [1-9][0-9]* calls, .*; failed 0'
-
+atp_run bridged
 expect_results_by_group "$sent" "$results"
 
 step "by SwitchML, too, compressed: the same server, and still no swagg on the way"
@@ -170,28 +165,25 @@ step "a host that cannot join a group, and one that the network keeps from heari
 net_exec 1 sysctl -qw net.ipv4.igmp_max_memberships=0
 ip netns exec "$NET_ID-sw" bridge link set dev p2 mcast_flood off
 heard=$(server_counted atp_group_heard)
-sum_by_atp -- -n 5 >"$NET_DIR/perf.log" 2>&1 || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
-expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'offloaded [1-9][0-9]* calls, .*; failed 0'
+atp_run one-by-one
 [ "$(server_counted atp_group_heard)" -gt "$heard" ] || fail "nobody hears the group, not even the third host"
 
-step "the server is killed and comes back while a program reduces: it does not notice"
+step "the server is killed and comes back while ranks reduce: they do not notice"
 nothing_is_noticed_of server_is_killed server_sums_again
 
 step "the server takes a tenant with a key by a reload: whoever has the key is served, others are told what they lack"
 key_file lab.key
 echo "tenants: [{name: lab, key_file: $NET_DIR/lab.key}]" >>"$NET_DIR/server$SERVER.yaml"
 expect_match "what swaggctl tells" "$(net_server_ctl reload)" 'tenants\[lab\] *- *added *now'
-sum_by_atp -x "SWAGG_KEY_FILE=$NET_DIR/lab.key" -- -n 2 >"$NET_DIR/perf.log" 2>&1 ||
-    fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
-expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'offloaded [1-9][0-9]* calls, .*; failed 0'
+atp_run keyed --key-file "$NET_DIR/lab.key"
 sum_by_atp -- -n 2 >"$NET_DIR/perf.log" 2>&1 || fail "Open MPI does not take over:"$'\n'"$(cat "$NET_DIR/perf.log")"
 expect_match "the refusal" "$(cat "$NET_DIR/perf.log")" 'need the key of tenant lab'
 
 step "a server that dies is named"
-sum_by_atp -x SWAGG_CALL_TIMEOUT_MS=20000 -x "SWAGG_KEY_FILE=$NET_DIR/lab.key" -- -n 100000 >"$NET_DIR/perf.log" 2>&1 &
-program=$!
+atp_start dies --calls 1000000 --key-file "$NET_DIR/lab.key" --call-timeout 20000
+ranks_say 60 open
 results=$(server_counted atp_results)
 net_until 60 "sums are being taken" server_answers_more
 net_server_end KILL
-! wait "$program" || fail "a program succeeds without its parameter server"
-expect_match "the error" "$(cat "$NET_DIR/perf.log")" "the parameter server $(net_ip "$SERVER" | sed 's/\./\\./g')"
+ranks_wait 60
+expect_told "the parameter server $(net_ip "$SERVER" | sed 's/\./\\./g')" 0 1 2

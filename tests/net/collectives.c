@@ -383,6 +383,13 @@ static bool option_mode(const struct option_row *row, const char *text, void *fi
     return read_word(row, text, words, field);
 }
 
+static bool option_protocol(const struct option_row *row, const char *text, void *field)
+{
+    static const char *const words[] = {[SWAGG_PROTOCOL_SWITCHML] = "switchml", [SWAGG_PROTOCOL_ATP] = "atp"};
+
+    return read_word(row, text, words, field);
+}
+
 static bool option_checksum(const struct option_row *row, const char *text, void *field)
 {
     static const char *const words[] = {[SWAGG_CHECKSUM_NONE] = "none", [SWAGG_CHECKSUM_CRC32C] = "crc32c"};
@@ -426,6 +433,10 @@ static const struct option_row rows[] = {
     {"mode", 0, "HOW", option_mode, AT(options.mode), 0, 0, "ordered or arrival"},
     {"order", 0, "TREE", option_text, AT(order), 0, 0,
      "how a tree of switches adds; ((0,1),(2,3)): ranks 0 and 1 at one switch, 2 and 3 at another"},
+    {"protocol", 0, "NAME", option_protocol, AT(options.protocol), 0, 0,
+     "switchml; or atp, and the switch is a server"},
+    {"ranks-per-rack", 0, "N", option_int, AT(options.ranks_per_rack), 0, INT_MAX, "by ATP"},
+    {"server-rack", 0, "N", option_int, AT(options.server_rack), 0, INT_MAX, "by ATP"},
     {"checksum", 0, "KIND", option_checksum, AT(options.checksum), 0, 0, "none or crc32c"},
     {"reduce", 0, "HOW", option_reduce, AT(options.reduce), 0, 0, "complete or buffered"},
     {"uplink", 0, "HOW", option_uplink, AT(options.uplink), 0, 0, "configured or none"},
@@ -576,7 +587,7 @@ static int run_ranks(const struct plan *p)
 int main(int argc, char *argv[])
 {
     struct plan p = {
-        .options = SWAGG_OPTIONS_DEFAULT, .seed = 1, .largest = 1 << 20, .stop_before = UINT_MAX, .ranks = 1};
+        .options = SWAGG_OPTIONS_DEFAULT, .seed = 1, .largest = 1 << 18, .stop_before = UINT_MAX, .ranks = 1};
     int status;
 
     p.options.link_timeout_ms = 300 * 1000; /* a busy machine is no failed link */
