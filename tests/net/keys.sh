@@ -11,7 +11,7 @@ net_hosts 3
 
 # A running job of two ranks that go on until they are killed.
 job_start() { # JOB [ARGUMENT...]
-    ranks_start "$1" 2 --calls 1000000000 --pause 5 "${@:2}"
+    ranks_start "$1" 2 --calls 1000000000 --largest 20K --pause 20 "${@:2}"
     ranks_say 60 open
 }
 
@@ -161,7 +161,7 @@ done
 sums_go_on 100
 key_refused second "no longer takes this key for new jobs" --key-file "$NET_DIR/first.key"
 RANK_PID=()
-ranks_start second 1 --calls 1000000000 --pause 5 --key-file "$NET_DIR/next.key"
+ranks_start second 1 --calls 1000000000 --largest 20K --pause 20 --key-file "$NET_DIR/next.key"
 rank_says 60 0 open
 expect_equal "slots of a job from before" "$(net_telemetry /swagg/job,secret slots)" 1024
 expect_equal "slots of a new one" "$(net_telemetry /swagg/job,second slots)" 64
@@ -191,7 +191,7 @@ ip -n "$NET_ID-sw" link property add dev p1 altname other
 expect_match "why it has no port" "$(net_ctl port add h2 kernel:other 2>&1)" "interface other is another port's of this switch"
 net_ctl port add h2 kernel:p2
 reaches 2 "$(net_switch_ip)"
-ranks_start cut 3 --calls 1000000000 --pause 5
+ranks_start cut 3 --calls 1000000000 --largest 20K --pause 20
 ranks_say 60 open
 net_ctl port del h2
 ranks_say 60 "rank 2 .* was on port h2, which the switch's operator has removed"

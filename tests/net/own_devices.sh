@@ -59,9 +59,8 @@ mixed_run sums --sizes 1,365,366,100003 --calls 40
 expect_match "what rank 2 says" "$(rank_log 2)" "net_memif0,.* is this process's own, MAC .*, MTU 1500"
 expect_match "what rank 3 says" "$(rank_log 3)" "net_af_packet0,.* is this process's own"
 
-step "with checksums from end to end; as packets come; in small windows"
-mixed_run checksums --checksum crc32c --calls 40
-mixed_run arrival --mode arrival --calls 40
+step "with checksums from end to end, as packets come; in small windows"
+mixed_run checksums --checksum crc32c --mode arrival --calls 40
 mixed_run window --window 8 --slots 32 --calls 40
 
 step "a device has an address: it answers ARP and ping, while it is there"

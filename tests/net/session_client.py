@@ -4,7 +4,7 @@ numbers alone; then it is a worker of it (published.py), and hangs up when that 
 
     session_client.py CONTROLLER RANK WORKERS SWITCH_MAC [published.py's arguments from SWITCH_IP on]
     session_client.py CONTROLLER rdma RANK WORKERS SWITCH_MAC [roce.py's arguments from SWITCH_IP on]
-    session_client.py CONTROLLER call METHOD HEX      one call with these bytes; prints its answer's
+    session_client.py CONTROLLER call METHOD HEX...   calls with these bytes, each of which is to fail; prints the errors' words
     session_client.py CONTROLLER stop CALLS RANK WORKERS    so many of the calls, then it waits to be killed
 
 A call that fails ends it with status 1 and the error's words."""
@@ -77,6 +77,13 @@ def call(method, data=b""):
     return answer
 
 
+def fail(method, data):
+    try:
+        sys.exit(f"{method}: answered {call(method, data).hex()}")
+    except SystemExit as end:
+        print(end)
+
+
 def own_mac():
     with open("/sys/class/net/eth0/address", encoding="ascii") as file:
         return int(file.read().strip().replace(":", ""), 16)
@@ -134,7 +141,8 @@ def be_rdma_worker(rank, workers, switch_mac, rest):
 
 def main():
     if sys.argv[2] == "call":
-        print("answer", call(sys.argv[3], bytes.fromhex(sys.argv[4])).hex())
+        for method, data in zip(sys.argv[3::2], sys.argv[4::2]):
+            fail(method, bytes.fromhex(data))
         return
     if sys.argv[2] == "stop":
         asked = calls(int(sys.argv[4]), int(sys.argv[5]), 64)

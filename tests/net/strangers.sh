@@ -54,7 +54,7 @@ net_swagg_with "tenants:" \
     "  - {name: lab, addresses: [$(net_ip 0), $(net_ip 1)], quota: {jobs: 2, slots: 1536}}"
 held=()
 for job in whole half; do
-    ranks_start "$job" 2 --calls 1000000
+    ranks_start "$job" 2 --calls 1000000 --largest 5000 --pause 20
     rank_says 30 0 open
     rank_says 30 1 open
     held+=("${RANK_PID[@]}")

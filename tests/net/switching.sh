@@ -32,9 +32,9 @@ done
 step "a bulk transfer arrives whole: TCP with a hash at both ends, both directions at once"
 net_exec 0 "$here/bulk.py" receive 5001 >"$NET_DIR/bulk0" &
 net_exec 1 "$here/bulk.py" receive 5001 >"$NET_DIR/bulk1" &
-net_exec 0 "$here/bulk.py" send "$(net_ip 1)" 5001 64 >"$NET_DIR/bulk0.sent" &
+net_exec 0 "$here/bulk.py" send "$(net_ip 1)" 5001 16 >"$NET_DIR/bulk0.sent" &
 sender=$!
-net_exec 1 "$here/bulk.py" send "$(net_ip 0)" 5001 64 >"$NET_DIR/bulk1.sent"
+net_exec 1 "$here/bulk.py" send "$(net_ip 0)" 5001 16 >"$NET_DIR/bulk1.sent"
 wait "$sender"
 net_until 5 "receivers have their sums" test -s "$NET_DIR/bulk0" -a -s "$NET_DIR/bulk1"
 expect_equal "hash at h1" "$(cat "$NET_DIR/bulk1")" "$(cat "$NET_DIR/bulk0.sent")"
