@@ -225,7 +225,6 @@ TEST(the_same_again_and_again_takes_one_place)
 TEST(a_text_may_be_cut_within_a_character)
 {
     char text[600] = "";
-    json_t *list;
 
     for (unsigned i = 0; i < 2; i++) {
         strcpy(text, i == 0 ? "port add " : "port adds ");
@@ -233,12 +232,10 @@ TEST(a_text_may_be_cut_within_a_character)
             strcat(text, "\xc3\xa9"); /* an e with an accent */
         note(HISTORY_OPERATED, "", "root", text);
     }
-    list = rows(VIEW_EVENTS, NULL, 0);
-    CU_ASSERT_EQUAL_FATAL(json_array_size(list), 2);
+    show(VIEW_EVENTS, NULL, 0, 2);
     for (unsigned i = 0; i < 2; i++)
         CU_ASSERT_EQUAL(
-            strncmp(json_string_value(json_object_get(json_array_get(list, i), "text")), "port add", 8), 0);
-    json_decref(list);
+            strncmp(json_string_value(json_object_get(json_array_get(rows, i), "text")), "port add", 8), 0);
 }
 
 TEST(of_what_the_registry_tells_notes_are_left_out)

@@ -45,11 +45,12 @@ static void set_up(void)
 
     running = (struct config){.static_jobs = 1, .hostagg_jobs = 1, .pool.megabytes = 16};
     *s = (struct config_static){
-        .name = "train", .added = true, .threads = 1, .quiet_ms = 1000, .tenant = -1, .workers = WORKERS};
+        .common = {.name = "train", .added = true, .quiet_ms = 1000, .tenant = -1, .workers = WORKERS},
+        .threads = 1};
     *h = (struct config_hostagg){
-        .name = "train", .number = 9, .host = peer(9), .tenant = -1, .workers = WORKERS};
-    sml_terms_build(&s->terms, &terms);
-    hag_terms_build(&h->terms, &sums);
+        .common = {.name = "train", .tenant = -1, .workers = WORKERS}, .number = 9, .host = peer(9)};
+    sml_terms_build(&s->common.terms, &terms);
+    hag_terms_build(&h->common.terms, &sums);
     for (unsigned rank = 0; rank < WORKERS; rank++) {
         s->worker[rank] = peer(rank);
         h->worker[rank] = peer(4 + rank);
