@@ -221,6 +221,7 @@ net_pause() { # MILLISECONDS
 net_until() { # SECONDS WHAT COMMAND...
     local seconds=$(($1 > NET_PATIENCE ? $1 : NET_PATIENCE)) what=$2 up end pause=50
     shift 2
+    type "$1" >/dev/null || fail "there is no command $1 to wait for: $what" # else that would be heard of only when the time is over
     read -r up _ </proc/uptime
     end=$((${up%.*} + seconds))
     while [ "${up%.*}" -lt "$end" ]; do

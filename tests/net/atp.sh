@@ -134,7 +134,7 @@ server_sums_again() {
 }
 
 step "the switch is killed and comes back while ranks reduce: they do not notice"
-nothing_is_noticed_of switch_is_killed net_until 60 "the switch adds again" counts_more_than 0 atp_switch_sums
+nothing_is_noticed_of switch_is_killed net_until 60 "the switch adds again" prints -gt 0 switch_counted atp_switch_sums
 
 step "the switch and the server are killed at once: ranks do not notice that either"
 nothing_is_noticed_of both_are_killed ranks_say 60 'has restarted; rank [0-2] joins again'
