@@ -261,7 +261,7 @@ int setup_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port)
 
 void place_keep(struct settings_changes *list)
 {
-    /* The last one is refused then. */
+    /* What the chip is told at the start; of mac_age_s a start says that the chip has none. */
     static const char *const told[] = {"switch.", "ports[", "static[", "timers.mac_age_s"};
 
     for (unsigned i = 0; i < list->n; i++)

@@ -38,8 +38,8 @@ memif_config() { # FILE PORTS FRAME [YAML...]
     } >"$file"
 }
 
-# The source against the ports' servers takes this process's place. MEMIF_EAL: an array, the EAL's other options. MEMIF_CLIENT: further arguments of the
-# devices.
+# The source against the ports' servers takes this process's place. MEMIF_EAL: an array, the EAL's other options. MEMIF_CLIENT:
+# further arguments of the devices.
 memif_source() { # PORTS FRAME OPTION...
     local ports=$1 frame=$2 i vdevs=()
     shift 2

@@ -570,9 +570,9 @@ net_ctl() { # [OPTION...] COMMAND [ARGUMENT...]
 
 # --- a server that sums -----------------------------------------------------------------------------------------
 
-# Starts swagg-ps on a host, with two threads or NET_SERVER_THREADS, and waits until it serves. Its words go to server$HOST.log in $NET_DIR, its socket for operators is
-# server$HOST.ctl there. The other arguments are further settings, a line each. The next two functions are about the one on
-# host NET_SERVER: that which was started last, unless the caller says otherwise.
+# Starts swagg-ps on a host, with two threads or NET_SERVER_THREADS, and waits until it serves. Its words go to server$HOST.log in
+# $NET_DIR, its socket for operators is server$HOST.ctl there. The other arguments are further settings, a line each. The next two
+# functions are about the one on host NET_SERVER: that which was started last, unless the caller says otherwise.
 net_server_start() { # HOST [YAML...]
     NET_SERVER=$1
     local files=$NET_DIR/server$1

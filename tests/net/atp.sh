@@ -9,10 +9,6 @@ SHIM=$NET_BUILD/mpi-shim/libswagg-mpi.so
 SERVER=3 # its host
 SECOND=2 # of another one, for a while
 
-server_counted() { # VERDICT: of the server's
-    net_server_ctl -H -o verdict,packets verdicts | awk -v verdict="$1" '$1 == verdict { print $2 }'
-}
-
 # Packets that the server has sent, but for its answers to who asks again, which a busy machine has many of.
 server_sent() {
     local answers

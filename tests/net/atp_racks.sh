@@ -29,10 +29,6 @@ counted() { # SWITCH VERDICT
     tree_telemetry "$1" /swagg/verdicts "$2"
 }
 
-results() {
-    net_server_ctl -H -o verdict,packets verdicts | awk '$1 == "atp_results" { print $2 }'
-}
-
 rank_switch() { # RANK
     net_ip "$SERVER"
 }
@@ -51,9 +47,9 @@ for name in far near; do
 done
 
 step "nobody says which rack is the server's: its switch finds out, and no chunk waits for a question"
-before=$(results) asked=$(counted near atp_switch_asked)
+before=$(server_counted atp_results) asked=$(counted near atp_switch_asked)
 sum_in_racks unsaid
-chunks=$(($(results) - before)) asked=$(($(counted near atp_switch_asked) - asked))
+chunks=$(($(server_counted atp_results) - before)) asked=$(($(counted near atp_switch_asked) - asked))
 [ "$chunks" -gt 1000 ] || fail "the server has sent few results"
 [ "$asked" -lt $((chunks / 2)) ] || fail "of $chunks chunks $asked waited until somebody asked"
 

@@ -217,6 +217,11 @@ expect_progress() { # WORDS RANKS
     expect_equal "ranks without wrong sums in: $1" "$(grep -c '^progress: rank [0-9]*, 0 wrong$' <<<"$1")" "$2"
 }
 
+# How many packets the server (NET_SERVER's) has counted so.
+server_counted() { # VERDICT
+    net_server_ctl -H -o verdict,packets verdicts | awk -v verdict="$1" '$1 == verdict { print $2 }'
+}
+
 # A file in $NET_DIR with a key of random bytes.
 key_file() { # NAME
     (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$NET_DIR/$1")

@@ -11,7 +11,7 @@
 /* bytes: a footprint, 0 where the settings are out of range. */
 static inline void *rubbish_of(size_t bytes)
 {
-    return bytes == 0 ? NULL : memset(memory_of(bytes), 0xa5, bytes);
+    return bytes == 0 ? NULL : memset(room_of(bytes), 0xa5, bytes);
 }
 
 static inline struct sml_pool *pool_of(const struct sml_pool_config *cfg)

@@ -25,8 +25,8 @@ struct rig_packet {
     uint8_t payload[RIG_PAYLOAD];
 };
 
-static struct rig_packet
-    rig_queue[RIG_QUEUE]; /* beside the rest, so that it need not be cleared for each job */
+/* Beside the rest, so that it need not be cleared for each job. */
+static struct rig_packet rig_queue[RIG_QUEUE];
 
 static struct rig {
     unsigned workers;
