@@ -240,8 +240,7 @@ static void warn_who_is_missing(const struct job_part *part, const struct ctl_se
                      ctl_ranks_text(&s->pending.missing, ranks),
                      s->pending.occupied ? "leave an earlier job of this name" : "join",
                      part_name(part, name), (double)(now - s->started) / NS_PER_SECOND,
-                     s->pending.turned_away.reason != CTL_OK ? "; turned away was: " : "",
-                     s->pending.turned_away.text);
+                     ctl_pending_because(&s->pending), s->pending.turned_away.text);
 }
 
 /* 0: all ranks have joined at all nodes; STILL_JOINING, and when somebody is late to answer; or a failure.

@@ -49,6 +49,8 @@ static struct net {
     struct relay_proxy *proxy[PROXIES]; /* of the switches 1 and 2 */
     struct relay_uplink uplink[PROXIES];
     bool full;                                /* the switch 1 has no room */
+    bool dead;                                /* the root does not run */
+    bool no_path;                             /* nobody knows yet what gets to the switch above */
     int deaf;                                 /* READYs of the root to ranks below this one are lost */
     int open[PROXIES];                        /* pools, by switch */
     uint8_t number[PROXIES], opened[PROXIES]; /* of the latest; how many so far */
@@ -251,7 +253,7 @@ static void leaf_parent_moved(void *ctx, const struct relay_job *job)
 static uint16_t leaf_payload_bytes(void *ctx, unsigned uplink)
 {
     (void)ctx, (void)uplink;
-    return 1000;
+    return net.no_path ? 0 : 1000;
 }
 
 static void start_leaf(int s)
@@ -330,7 +332,7 @@ static void hand_over(const struct letter *l)
         ctl_session_receive(&net.session[l->to], l->payload, l->bytes, net.now);
     else if (l->to > 0)
         at_leaf(l->to, l);
-    else
+    else if (!net.dead)
         CU_ASSERT(ctl_registry_receive(net.registry, &l->from, l->payload, l->bytes, net.now) == CTL_PARSED ||
                   net.forged || net.unknown_key);
 }
@@ -535,6 +537,43 @@ TEST(a_switch_without_room_fails_the_job_and_says_who_it_is)
     for (int rank = 0; rank < RANKS; rank++)
         CU_ASSERT_STRING_EQUAL(net.session[rank].failure.text, "switch 10.0.1.1: all slots are in use");
     CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
+}
+
+static bool says_who_is_silent(int rank, const char *text)
+{
+    return strstr(text, "switch 10.0.1.1: the switch above, 10.0.1.0, has not answered for ") != NULL ||
+           (printf("\n    rank %d: %s\n", rank, text), false);
+}
+
+/* Below a switch below it, too. */
+TEST(who_joins_below_a_dead_switch_hears_which_it_is)
+{
+    for (int no_path = 0; no_path < 2; no_path++) {
+        start(0, 20);
+        net.dead = true;
+        net.no_path = no_path;
+        net.session[3].state = 0; /* at the root itself */
+        pass(500);
+        for (int rank = 0; rank < 3; rank++)
+            CU_ASSERT_EQUAL(net.session[rank].pending.turned_away.reason, CTL_OK);
+        pass(2500);
+        for (int rank = 0; rank < (no_path ? 2 : 3); rank++) {
+            CU_ASSERT(ctl_ranks_has(&net.session[rank].pending.missing, (uint16_t)rank));
+            CU_ASSERT(says_who_is_silent(rank, net.session[rank].pending.turned_away.text));
+        }
+        if (no_path) { /* it comes up in time */
+            net.dead = net.no_path = false;
+            join(3);
+            until_all_are(CTL_SESSION_READY, 1);
+            check_pools();
+        } else {
+            pass(60000);
+            for (int rank = 0; rank < 3; rank++) {
+                CU_ASSERT_EQUAL(net.session[rank].state, CTL_SESSION_FAILED);
+                CU_ASSERT(says_who_is_silent(rank, net.session[rank].failure.text));
+            }
+        }
+    }
 }
 
 static void leave_all(void)

@@ -156,8 +156,7 @@ static void join_deadline_passed(struct ctl_session *s, uint64_t now)
     else
         fail_because(s, CTL_DEADLINE, now, "%s of %u did not join%s within %.1f s%s%.120s", ranks,
                      s->cfg.size, again ? " again after a restart of the switch" : "", waited,
-                     s->pending.turned_away.reason != CTL_OK ? "; turned away was: " : "",
-                     s->pending.turned_away.text);
+                     ctl_pending_because(&s->pending), s->pending.turned_away.text);
 }
 
 /* When this state ends by itself; UINT64_MAX: it does not. */

@@ -42,9 +42,9 @@ static size_t table_bytes(const struct relay_config *cfg)
     return (workers(cfg) * sizeof(uint16_t) + 7) / 8 * 8;
 }
 
-static size_t boot_ids_bytes(const struct relay_config *cfg)
+static size_t parents_bytes(const struct relay_config *cfg)
 {
-    return cfg->uplinks * sizeof(uint64_t);
+    return cfg->uplinks * sizeof(struct relay_parent);
 }
 
 size_t relay_footprint(const struct relay_config *cfg)
@@ -55,7 +55,7 @@ size_t relay_footprint(const struct relay_config *cfg)
         cfg->protocols_known == 0 || cfg->max_workers > CTL_RANKS_MAX || !a->send || !a->send_up ||
         !a->prepare || !a->release || !a->payload_bytes || (cfg->library && !a->random))
         return 0;
-    return jobs_bytes(cfg) + routes_bytes(cfg) + boot_ids_bytes(cfg) +
+    return jobs_bytes(cfg) + routes_bytes(cfg) + parents_bytes(cfg) +
            cfg->max_jobs * (members_bytes(cfg) + table_bytes(cfg));
 }
 
@@ -74,8 +74,8 @@ struct relay_proxy *relay_init(void *mem, const struct relay_config *cfg)
                                              .max_workers = cfg->max_workers};
     p->routes = (struct relay_route *)rest;
     rest += routes_bytes(cfg);
-    p->parent_boot_id = (uint64_t *)rest;
-    rest += boot_ids_bytes(cfg);
+    p->parents = (struct relay_parent *)rest;
+    rest += parents_bytes(cfg);
     for (unsigned i = 0; i < cfg->max_jobs; i++) {
         p->jobs[i].entry.members = (struct ctl_member *)rest;
         rest += members_bytes(cfg);
@@ -158,7 +158,7 @@ uint64_t relay_boot_id(const struct relay_proxy *p, const struct ctl_endpoint *e
 
 uint64_t relay_shown_boot_id(const struct relay_proxy *p, const struct ctl_endpoint *e, unsigned uplink)
 {
-    const uint64_t above = p->parent_boot_id[uplink];
+    const uint64_t above = p->parents[uplink].boot_id;
 
     return above != 0 ? relay_boot_id(p, e, above) : ctl_guard_boot_id(&p->guard, p->cfg.id, e);
 }

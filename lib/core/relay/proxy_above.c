@@ -132,7 +132,7 @@ static void on_message(struct relay_proxy *p, struct relay_route *route, const s
     }
     route->answered = m->head.serial;
     if (m->head.type != CTL_UNKNOWN) /* which may be under another one, that only recalls the rank */
-        p->parent_boot_id[route->uplink] = m->head.boot_id;
+        p->parents[route->uplink].boot_id = m->head.boot_id;
     switch (m->head.type) {
     case CTL_READY:
         relay_ready(p, route, from, m, now);
@@ -182,6 +182,7 @@ enum ctl_parse_error relay_receive_up(struct relay_proxy *p, unsigned uplink, co
     error = check_seal(p, uplink, &m.head, payload, bytes, &proof);
     if (error != CTL_PARSED)
         return error;
+    p->parents[uplink].silent_since = 0;
     route = find_route(p, uplink, &m.head, m.head.sealed);
     if (answers(route, &m.head)) {
         if (proof.key != NULL && m.head.serial > route->answered &&

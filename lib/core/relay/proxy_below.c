@@ -8,6 +8,8 @@
 #include "relay/proxy.h"
 #include "relay/proxy_state.h"
 
+enum { SILENT_MS = 1000, MS = 1000000 }; /* a switch that is there answers sooner */
+
 /* Of a message from below. */
 struct sender {
     struct ctl_endpoint from; /* with its key */
@@ -26,7 +28,10 @@ static void answer(const struct relay_proxy *p, const struct sender *s, const st
     a.head.epoch = 0;
     if (a.head.boot_id == 0)
         a.head.boot_id = relay_shown_boot_id(p, &s->from, s->uplink);
-    if (why != NULL)
+    if (type == CTL_PENDING && why != NULL) {
+        ctl_ranks_add(&a.pending.missing, m->head.rank);
+        a.pending.turned_away = *why;
+    } else if (why != NULL)
         a.failure = *why;
     relay_send_down(p, &route, &a);
 }
@@ -151,11 +156,27 @@ static void pass_join_up(const struct relay_proxy *p, const struct relay_route *
     relay_send_message_up(p, route, m);
 }
 
+/* Whether the switch above has answered nothing for long, since who joined first in that time. */
+static bool is_silent_above(const struct relay_proxy *p, unsigned uplink, uint64_t now,
+                            struct ctl_failure *why)
+{
+    const uint8_t *here = (const uint8_t *)&p->cfg.ip, *above = (const uint8_t *)&p->cfg.uplink[uplink].ip;
+    const uint64_t silent_ms = (now - p->parents[uplink].silent_since) / MS;
+
+    if (silent_ms < SILENT_MS)
+        return false;
+    no(why, CTL_NOT_ADMITTED, CTL_NO_RANK,
+       "switch %u.%u.%u.%u: the switch above, %u.%u.%u.%u, has not answered for %.1f s: does swagg run "
+       "there?",
+       here[0], here[1], here[2], here[3], above[0], above[1], above[2], above[3], (double)silent_ms / 1000);
+    return true;
+}
+
 /* Whether the process has heard from this switch at its address: it repeats what that is shown. Until the
  * switch above has shown its boot id there is nothing to repeat. */
 static bool is_proven(const struct relay_proxy *p, const struct sender *s, const struct ctl_message *m)
 {
-    return p->parent_boot_id[s->uplink] == 0 ||
+    return p->parents[s->uplink].boot_id == 0 ||
            m->head.boot_id == relay_shown_boot_id(p, &s->from, s->uplink);
 }
 
@@ -169,8 +190,10 @@ static void on_join(struct relay_proxy *p, struct relay_route *route, struct sen
     struct ctl_failure why = {.rank = m->head.rank};
     int tenant = 0;
 
+    if (p->parents[uplink].silent_since == 0)
+        p->parents[uplink].silent_since = now;
     if (payload_bytes == 0) {
-        answer(p, s, m, CTL_PENDING, NULL);
+        answer(p, s, m, CTL_PENDING, is_silent_above(p, uplink, now, &why) ? &why : NULL);
         return;
     }
     if (!admits(p, from, uplink, m, payload_bytes, &tenant, &why) ||
@@ -208,6 +231,8 @@ static void on_join(struct relay_proxy *p, struct relay_route *route, struct sen
     route->tenant = tenant;
     route->join = said.join;
     pass_join_up(p, route, m);
+    if (!said.join.resume && is_silent_above(p, uplink, now, &why))
+        answer(p, s, &said, CTL_PENDING, &why);
 }
 
 /* HEARTBEAT, LEAVE, ABORT */

@@ -21,13 +21,19 @@ struct relay_route {
     uint64_t heard_at;
 };
 
+/* A switch above. */
+struct relay_parent {
+    uint64_t boot_id;      /* that which it showed last; 0: none yet */
+    uint64_t silent_since; /* it has answered nothing since a JOIN at this time; 0: it has */
+};
+
 struct relay_proxy {
     struct relay_config cfg;
     struct ctl_registry_config limits; /* what JOINs are checked against; no more of it is filled in */
     struct ctl_guard guard;            /* of processes below */
     uint64_t ticked_at;                /* 0: never */
     struct relay_route *routes;        /* cfg.max_processes */
-    uint64_t *parent_boot_id;          /* by uplink: that which the switch above showed last; 0: none yet */
+    struct relay_parent *parents;      /* by uplink */
     struct relay_job jobs[];
 };
 

@@ -156,10 +156,19 @@ struct ctl_pending {
     bool preparing; /* all ranks are there, and the switch is getting ready for them */
     bool no_room;   /* all ranks are there, but the job must wait for room: jobs that ran before the switch
                        restarted go first. If this rank is missing, the job has no place among them */
-    struct ctl_ranks missing;       /* ranks that have not joined (but see `occupied`) */
-    struct ctl_failure turned_away; /* who was refused last while the job formed, which may be why a rank is
-                                       missing; reason CTL_OK: nobody */
+    struct ctl_ranks missing; /* ranks that have not joined (but see `occupied`) */
+    struct ctl_failure
+        turned_away; /* who was refused last while the job formed, which may be why a rank is
+                        missing; of no rank: what else keeps them out; reason CTL_OK: nothing */
 };
+
+/* What stands between who is missing, in words, and the text of turned_away. */
+static inline const char *ctl_pending_because(const struct ctl_pending *p)
+{
+    if (p->turned_away.reason == CTL_OK)
+        return "";
+    return p->turned_away.rank == UINT16_MAX ? "; " : "; turned away was: ";
+}
 
 /* HEARTBEAT, LEAVE */
 struct ctl_heartbeat {
