@@ -329,6 +329,11 @@ static const struct {
             "workers: [" WORKER_2 "]}]\n",
      "F:8: hostagg[0]: 32 slots were asked for, 28 of the 128 of tenant a are free (tenants[0].quota.slots): "
      "static[0] holds 100\n"},
+    {SWITCH
+     "static: [{name: x, workers: [" WORKER_2 "]}]\n"
+     "hostagg: [{name: x, host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 5000}, workers: [" WORKER_3
+     "]}]\n",
+     "F:5: hostagg[0].name: \"x\" is the name of static[0] already\n"},
     /* RDMA clients */
     {PORT "roce: [{workers: [" RDMA_2("0x11-0x14") "]}]\n",
      "F:3: roce: needs switch.ip, the address that the packets are sent to\n"},

@@ -36,7 +36,7 @@ void config_complete_patterns(struct config_patterns *patterns);
     {                                                                                                        \
         .key = "name", .type = SETTING_NAME, SETTING_AT(whole, common.name), .most = CONFIG_JOB_MAX - 1,     \
         .when = (effect), .usual = (otherwise),                                                              \
-        .meaning = "as logs, telemetry and `swaggctl` call the job" more                                     \
+        .meaning = "as logs, telemetry and `swaggctl` call the job; no other of the file has it" more        \
     }
 #define CONFIG_JOB_QUIET(whole, words)                                                                       \
     {                                                                                                        \

@@ -41,20 +41,6 @@ struct config_fixed *config_fixed(const struct config *c, const struct config_jo
     return (struct config_fixed *)((char *)c + list->first + place * list->stride);
 }
 
-/* Completes the name ("static[1]" unless given), and reports one that an earlier job has. */
-static void check_name(struct settings *s, const struct config *c, const struct config_jobs_list *list,
-                       unsigned i)
-{
-    const char *path = settings_path(s, "%s[%u].name", list->key, i);
-    char *name = config_fixed(c, list, i)->name;
-
-    if (!settings_has(s, path))
-        snprintf(name, CONFIG_JOB_MAX, "%s[%u]", list->key, i);
-    for (unsigned other = 0; other < i; other++)
-        if (strcmp(config_fixed(c, list, other)->name, name) == 0)
-            settings_fault(s, path, "\"%s\" is the name of %s[%u] already", name, list->key, other);
-}
-
 void config_check_fixed(struct settings *s, struct config *c, const struct config_jobs_list *list,
                         unsigned place, bool with_address)
 {
@@ -151,6 +137,28 @@ static unsigned jobs_in(const struct config *c, const struct config_jobs_list *l
     const unsigned n = *(const unsigned *)((const char *)c + list->jobs);
 
     return list->alone ? n > 0 : n;
+}
+
+/* Completes the name ("static[1]" unless given), and reports one that an earlier job has: in any of the
+ * lists, for who looks at a job or ends it has one name for all of them. */
+static void check_name(struct settings *s, const struct config *c, const struct config_jobs_list *list,
+                       unsigned i)
+{
+    const char *path = settings_path(s, "%s[%u].name", list->key, i);
+    const struct config_jobs_list *earlier;
+    char *name = config_fixed(c, list, i)->name;
+
+    if (!settings_has(s, path))
+        snprintf(name, CONFIG_JOB_MAX, "%s[%u]", list->key, i);
+    for (unsigned l = 0; (earlier = config_jobs_lists[l]) != NULL; l++) {
+        const unsigned jobs = earlier == list ? i : jobs_in(c, earlier);
+
+        for (unsigned other = 0; earlier->check != NULL && other < jobs; other++)
+            if (strcmp(config_fixed(c, earlier, other)->name, name) == 0)
+                settings_fault(s, path, "\"%s\" is the name of %s[%u] already", name, earlier->key, other);
+        if (earlier == list)
+            return;
+    }
 }
 
 static void check_list(struct settings *s, struct config *c, const struct config_jobs_list *list)
