@@ -103,7 +103,7 @@ worker_start 0 0 3 5 f300
 workers_fail 'DEADLINE_EXCEEDED: ranks 1, 2: not come within 2 s' 0
 controller_stop
 
-step "a job that the switch may have begun, and cannot end at once"
+step "a job that the switch may have begun, and is slow to end; who comes meanwhile is in a session nevertheless"
 has_been_asked() { # TIMES COMMAND
     [ "$(grep -c "$2" "$NET_DIR/switch.log")" -ge "$1" ]
 }
@@ -111,15 +111,22 @@ net_background "$NET_DIR/switch.log" "$(dirname "${BASH_SOURCE[0]}")/session_swi
 OTHER=$!
 net_until 60 "it listens" grep -q listens "$NET_DIR/switch.log"
 CONTROLLED=$NET_DIR/switch.ctl controller_start
+touch "$NET_DIR/switch.ctl.slow"
+worker_start 1 0 2 6 f300
+rank_says 60 1 "calls Sync/Broadcast"
+first=${RANK_PID[1]}
 worker_start 0 0 1 5 f300
 workers_fail 'UNAVAILABLE: the switch does not answer' 0
-net_until 60 "its job is deleted" has_been_asked 2 'job del'
-worker_start 0 0 1 6 f300
-net_until 60 "another job begins" has_been_asked 2 'job add'
-kill -KILL "${RANK_PID[0]}"
+net_until 60 "its job is to be deleted" has_been_asked 1 'job del'
+RANK_PID[1]=$first
+worker_start 2 1 2 6 f300
+rank_says 60 2 "calls Session/UdpSession"
+rm "$NET_DIR/switch.ctl.slow"
+net_until 60 "their job begins" has_been_asked 2 'job add'
+kill -KILL "${RANK_PID[@]}"
 ranks_wait 30
 RANK_PID=()
-net_until 60 "the job of a worker that has gone meanwhile is deleted" has_been_asked 3 'job del'
+net_until 60 "it is deleted when they have gone, and the other one at last" has_been_asked 3 'job del'
 controller_stop
 kill -TERM "$OTHER"
 wait "$OTHER" || true

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """In the place of a switch, at this socket: session_switch.py PATH. It prints which commands it is asked, hangs up where a job is to be
-added, or the next time waits for the other to do so, and refuses once to delete one."""
+added, or the next time waits for the other to do so, and refuses once to delete one, when PATH.slow is no more."""
 import json
+import os
 import socket
 import sys
+import time
 
 VIEWS = {"status": {"mac": "02:00:00:00:00:01", "ip": "10.77.0.254"}, "jobs": {"jobs": []}, "job del": {}}
 
@@ -19,6 +21,8 @@ while True:
         print(command, flush=True)
         if command == "job del" and not deleted:
             deleted = True
+            while os.path.exists(sys.argv[1] + ".slow"):
+                time.sleep(0.1)
             answer = {"ok": False, "code": "refused", "error": "not now"}
         elif command in VIEWS:
             answer = {"ok": True, "view": VIEWS[command]}
