@@ -3,6 +3,8 @@
  * every rank how many calls failed and how many results were wrong. Errors are returned, not fatal. Without
  * an argument it reduces; "one-buffer": the buffer is named twice in place of MPI_IN_PLACE; "exchanges N":
  * broadcasts, all-gathers and reduce-scatters take turns, and by N in 0 to 2 is chosen which is hit. */
+#include <arpa/inet.h>
+#include <errno.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,7 +12,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+enum { CONTROL_PORT = 0xBEDF /* of a switch */ };
 enum { TENSOR = 1000003, CALLS = 20, KILL_IN = 11, BLOCK = TENSOR / 4, ROOT = 1 };
 static int mine[TENSOR], all[TENSOR], rank, size; /* []: what a call brings and gets, if it is not in place */
 static bool one_buffer;
@@ -18,14 +23,30 @@ static bool one_buffer;
 static atomic_bool
     over; /* the call in which the switch is to die: a result that has not come by then does not come */
 
+/* Until the switch's host says that the port is closed: on a busy machine the signal may come late, and the
+ * calls that are to fail would be over. */
+static void await_death(void)
+{
+    const char *ip = getenv("SWAGG_SWITCH");
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(CONTROL_PORT)};
+    const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    if (ip && inet_pton(AF_INET, ip, &at.sin_addr) == 1 &&
+        connect(fd, (const struct sockaddr *)&at, sizeof at) == 0)
+        while (send(fd, "?", 1, 0) >= 0 || errno != ECONNREFUSED)
+            usleep(1000);
+    close(fd);
+}
+
 static void *kill_switch_at_change(void *buffer)
 {
     const volatile int *first = buffer;
     const char *pid = getenv("SWITCH_PID");
     for (int before = *first; pid && *first == before && !atomic_load(&over);)
         ;
-    if (pid)
-        kill((pid_t)atoi(pid), SIGUSR1);
+    if (!pid)
+        return NULL;
+    kill((pid_t)atoi(pid), SIGUSR1);
+    await_death();
     return NULL;
 }
 
