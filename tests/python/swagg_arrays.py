@@ -64,7 +64,8 @@ def test_wheel(server):
 
 
 def job(server, name, rank, **options):
-    return swagg.Job(switch_ip=server, job=name, rank=rank, size=RANKS, **options)
+    patience = {option: ranks.PATIENCE_S * 1000 for option in ("answer_timeout_ms", "join_timeout_ms", "call_timeout_ms")}
+    return swagg.Job(switch_ip=server, job=name, rank=rank, size=RANKS, **patience, **options)
 
 
 def array(kind, rank, count=1000):
@@ -248,7 +249,7 @@ def mistakes(rank, server, meeting):
     raises(swagg.Error, "must be one of switchml, atp, auto", swagg.Job, protocol="other")
     raises(swagg.Error, "it must be a number", swagg.Job, size="three")
     raises(ValueError, "has a NUL character", swagg.Job, job="two\0words")
-    with job(server, "mistakes", rank, call_timeout_ms=ranks.PATIENCE_S * 1000) as j:
+    with job(server, "mistakes", rank) as j:
         raises(TypeError, "cannot be summed", swagg.allreduce, j, np.array(["text"]))
         raises(TypeError, "has no band", swagg.allreduce, j, np.ones(3), "band")
         raises(ValueError, "there is no operation", swagg.allreduce, j, np.ones(3), "add")

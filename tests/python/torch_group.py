@@ -479,10 +479,10 @@ def killed_in_backward(rank, server, file):
     raise AssertionError("nobody was missed")
 
 
-def test_killed_in_backward(server):
+def test_killed_in_backward(_):
     for way in ("", "on the wire"):
         with environment(WAYS[way]):
-            ranks.run(killed_in_backward, RANKS, server, tempfile.mktemp(), killed=(1,))
+            ranks.patiently(lambda server: ranks.run(killed_in_backward, RANKS, server, tempfile.mktemp(), killed=(1,)), BUILD)
 
 
 def many_groups(rank, server, file):
@@ -561,17 +561,19 @@ def models(said):
     return re.findall("model ([0-9a-f]+), the same on all ranks", said)
 
 
-def test_torchrun(server):
-    """A worker is killed in the middle of an epoch: all are started again, join another job, go on, and end with the model of a run that
-    nothing has happened to. At a switch that has room for one job."""
-    alone = ranks.Server(BUILD, "timers: {lost_after_ms: 1000}", jobs=1)
-    ranks.run(refused_at_first, RANKS, alone.address, tempfile.mktemp(), ranks.meeting(RANKS))
+def with_a_killed_worker(server):
+    ranks.run(refused_at_first, RANKS, server, tempfile.mktemp(), ranks.meeting(RANKS))
     with tempfile.TemporaryDirectory() as folder:
-        whole, killed = (Torchrun(alone.address, f"{folder}/{fate}", fate, free_port(), "--nproc_per_node", str(RANKS), "--max_restarts", "1").end()
+        whole, killed = (Torchrun(server, f"{folder}/{fate}", fate, free_port(), "--nproc_per_node", str(RANKS), "--max_restarts", "1").end()
                          for fate in ("lives", "killed"))
     assert "life 1 of 3 ranks" not in whole and "life 1 of 3 ranks" in killed, killed
     assert models(whole) and models(whole) == models(killed), (whole, killed)
-    alone.end()
+
+
+def test_torchrun(_):
+    """A worker is killed in the middle of an epoch: all are started again, join another job, go on, and end with the model of a run that
+    nothing has happened to. At a switch that has room for one job."""
+    ranks.patiently(with_a_killed_worker, BUILD, jobs=1)
 
 
 def test_world_grows(server):
@@ -607,5 +609,5 @@ def test_no_switch(server):
 
 
 if __name__ == "__main__":
-    ranks.main(ranks.Server(BUILD, "timers: {lost_after_ms: 1000}").address,
+    ranks.main(ranks.Server(BUILD).address,
                (test_sums, test_everything_else, test_exchanges, test_on_a_gpu, test_trainings, test_checkpoints, test_killed_in_backward, test_many_groups, test_no_switch, test_autoload, test_torchrun, test_world_grows))
