@@ -126,7 +126,8 @@ TEST(a_closed_port_is_named)
                               .switch_ip = "127.255.0.1",
                               .job = "job",
                               .size = 1,
-                              .answer_timeout_ms = 200};
+                              .answer_timeout_ms = 200,
+                              .join_timeout_ms = INT_MAX};
     CU_ASSERT_EQUAL(open_with(o), SWAGG_ERR_NO_SWITCH);
     CU_ASSERT(says(swagg_last_error(), "127.255.0.1 is there, but no swagg runs on it"));
 }
@@ -137,7 +138,8 @@ TEST(a_silent_host_fails_before_the_join_deadline)
     struct swagg_options o = {.struct_size = sizeof(struct swagg_options),
                               .switch_ip = loop_switch_ip(ls),
                               .job = "job",
-                              .size = 1};
+                              .size = 1,
+                              .join_timeout_ms = INT_MAX};
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(0xBEDF)};
     loop_switch_kill(ls);
     inet_pton(AF_INET, o.switch_ip, &at.sin_addr);
@@ -673,10 +675,10 @@ static bool says_that_there_is_no_room(int deadline_ms)
 {
     struct loop_switch *ls =
         loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 400000});
-    struct swagg_options o = {
-        .struct_size = sizeof o, .switch_ip = loop_switch_ip(ls), .job = "earlier", .size = 1, .mtu = 1500};
+    struct swagg_options o = crew_of(1, ls, "earlier", NULL, NULL).options;
     struct swagg_job *earlier, *job;
     int32_t x = 1;
+    o.size = 1;
     CU_ASSERT_EQUAL_FATAL(swagg_open(&earlier, &o), SWAGG_OK);
     loop_switch_kill(ls);
     loop_switch_revive(ls);

@@ -201,6 +201,7 @@ static int open_alone(const struct loop_switch *ls, const char *key_file)
     options.size = 1;
     options.key_file = key_file;
     options.answer_timeout_ms = 300;
+    options.join_timeout_ms = 300000;
     int rc = open_patiently(&job, &options);
     swagg_close(job);
     return rc;

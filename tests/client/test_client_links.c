@@ -22,7 +22,7 @@ static atomic_bool well_lost;
 
 static bool as_meant(void)
 {
-    return !atomic_load(&well_lost) || patience_ms >= PATIENCE_MAX_MS;
+    return !atomic_load(&well_lost) || patience_ms == 0 || patience_ms >= PATIENCE_MAX_MS;
 }
 
 /* Begins an attempt, unless the one before was as meant. */

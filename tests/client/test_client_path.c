@@ -65,7 +65,8 @@ TEST(a_closed_data_port_is_found_before_the_job_runs)
         struct swagg_options o = {.struct_size = sizeof(struct swagg_options),
                                   .switch_ip = loop_switch_ip(ls),
                                   .job = "job",
-                                  .size = 1};
+                                  .size = 1,
+                                  .join_timeout_ms = INT_MAX};
         struct swagg_job *job;
         CU_ASSERT_EQUAL(swagg_open(&job, &o), SWAGG_ERR_NO_SWITCH);
         CU_ASSERT(says(swagg_last_error(), "answers on UDP port 48863, but packets to its data port 48864"));

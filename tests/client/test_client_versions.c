@@ -22,6 +22,7 @@ static struct swagg_options good(const struct loop_switch *ls)
     o.switch_ip = loop_switch_ip(ls);
     o.job = "versions";
     o.size = 1;
+    o.answer_timeout_ms = o.join_timeout_ms = 300000;
     return o;
 }
 
