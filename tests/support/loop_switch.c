@@ -15,6 +15,7 @@
 
 #include "loop_jobs.h"
 #include "monotonic.h"
+#include "wire/path.h"
 #include "wire/switchml.h"
 
 enum {
@@ -81,7 +82,8 @@ static void to_switch(struct loop_switch *ls, const struct datagram *d)
         if (!is_lost(ls, d))
             loop_life_control(&ls->life, ip, port, d->payload, d->bytes, monotonic_ns());
     } else {
-        atomic_fetch_add_explicit(&ls->packets, 1, memory_order_relaxed);
+        if (!path_is_question(d->payload, d->bytes))
+            atomic_fetch_add_explicit(&ls->packets, 1, memory_order_relaxed);
         loop_life_data(&ls->life, d->port, ip, port, d->payload, d->bytes, monotonic_ns());
     }
 }

@@ -40,7 +40,8 @@ void loop_switch_kill(struct loop_switch *ls);
 /* Starts a killed one again, at the same address; it reaches everybody. */
 void loop_switch_revive(struct loop_switch *ls);
 
-/* Datagrams on the data port taken in so far, in this life. */
+/* Datagrams on the data port taken in so far, in this life; but not who asks about the path to it, before he
+ * joins: he does so the more often the longer he waits for an answer. */
 uint64_t loop_switch_packets(const struct loop_switch *ls);
 
 /* It takes in so many of them in a life, and then nothing at all: a test that is to kill it there finds it
