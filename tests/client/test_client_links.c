@@ -322,6 +322,7 @@ static void comes_and_goes(uint64_t *random)
                           .seed = seed, .lost_after_ms = LOST_MS, .in = link, .out = link});
     struct crew crew = crew_at_all(&s, sum_until_enough, &sums);
     crew_start(&crew);
+    await_use(&crew, s.ls[0]); /* who is not told that he is in before a switch is silent never is */
     for (uint64_t i = 0; i < unit_cases(2); i++) {
         const uint64_t first = rng_below(random, 3), second = (first + 1 + rng_below(random, 2)) % 3;
         silence(&s, first, 1 + rng_below(random, 500));
