@@ -312,7 +312,7 @@ int descriptors(void)
 
 bool is_so_in_a_child(bool (*it)(struct swagg_job *job), struct swagg_job *job)
 {
-    enum { HANGS_S = 60 };
+    enum { HANGS_S = 300 };
     int status = 1;
     pid_t pid = fork();
     if (pid == 0) {

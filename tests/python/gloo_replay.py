@@ -21,7 +21,7 @@ def start(words, **torch_says):
 
 
 def ended(process):
-    out, err = process.communicate(timeout=250)
+    out, err = process.communicate()
     return process.returncode, out, err
 
 
