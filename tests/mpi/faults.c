@@ -1,8 +1,9 @@
 /* Makes collective calls, while rank 0 kills the switch in the middle of one, by SIGUSR1 to SWITCH_PID of the
- * environment: as soon as it sees the first part of the result in the buffer of an in-place call. Prints for
- * every rank how many calls failed and how many results were wrong. Errors are returned, not fatal. Without
- * an argument it reduces; "one-buffer": the buffer is named twice in place of MPI_IN_PLACE; "exchanges N":
- * broadcasts, all-gathers and reduce-scatters take turns, and by N in 0 to 2 is chosen which is hit. */
+ * environment: as soon as it sees the first part of the result in the buffer of an in-place call. That the
+ * switch is dead it sees at SWAGG_SWITCH, and makes its next call. Prints for every rank how many calls
+ * failed and how many results were wrong. Errors are returned, not fatal. Without an argument it reduces;
+ * "one-buffer": the buffer is named twice in place of MPI_IN_PLACE; "exchanges N": broadcasts, all-gathers
+ * and reduce-scatters take turns, and by N in 0 to 2 is chosen which is hit. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <mpi.h>
