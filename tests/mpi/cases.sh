@@ -663,7 +663,7 @@ gpu)
 fault_error)
     # On every rank: an error that says what happened, no wrong sum, no hang.
     run_shim "$on" "SWITCH_PID=$SWITCH_PID" SWAGG_CALL_TIMEOUT_MS=2000 faults || fail "did not end well"
-    # Nine calls; fewer where the signal was late on a busy machine, more where a call before it took too long.
+    # The one that is hit and those behind it; more where a call before it took too long.
     says '^faults: rank [0-3]: ([1-9]|1[0-9]|20) of 20 calls failed, 0 sums wrong; first error: swagg: .*' 4
     says '^swagg\[[0-3]\]: MPI_Allreduce of 1000003 MPI_INT \(MPI_SUM\) on MPI_COMM_WORLD failed: ' 4
     ;;
