@@ -22,7 +22,7 @@ expect_end 2 'is no port' "$NET_BUILD/session/swagg-switchml-session" --port=700
 expect_end 3 'the switch does not answer: No such file' "$NET_BUILD/session/swagg-switchml-session" --switch=/nowhere.ctl
 
 step "two sessions at once, of two workers and of two"
-controller_start --gone=2 --wait=30 threads=2 slots=$((2 * WINDOW))
+controller_start threads=2 slots=$((2 * WINDOW))
 expect_end 1 'cannot listen .* TCP port 50099' ip netns exec "$CONTROLLER_SPACE" "$NET_BUILD/session/swagg-switchml-session" \
     --switch="$CONTROLLED"
 worker_start 1 1 2 1 f3000 i1000 forever
@@ -96,9 +96,11 @@ calls_fail \
 controller_stop
 
 step "what the switch refuses is what the workers hear, and who does not come is named"
-controller_start --gone=2 --wait=2 slots=0
+controller_start slots=0
 worker_start 0 0 1 5 f300
 workers_fail 'FAILED_PRECONDITION: the switch says: .*slots: 0 is out of range' 0
+controller_stop
+controller_start --wait=2
 worker_start 0 0 3 5 f300
 workers_fail 'DEADLINE_EXCEEDED: ranks 1, 2: not come within 2 s' 0
 controller_stop
@@ -132,11 +134,12 @@ kill -TERM "$OTHER"
 wait "$OTHER" || true
 
 step "a controller that is started again finds its jobs"
-controller_start --gone=2 threads=2 slots=$((2 * WINDOW))
+# It does not know of their connections: a worker that stands still for a while is not to have gone.
+controller_start --gone=600 threads=2 slots=$((2 * WINDOW))
 worker_start 0 0 1 6 f3000 forever
 rank_says 60 0 "tensor 1 is right"
 controller_stop
-controller_start --gone=2 threads=2 slots=$((2 * WINDOW))
+controller_start --gone=600 threads=2 slots=$((2 * WINDOW))
 controller_says 'is of an earlier process'
 rank_says 60 0 "tensor 5 is right"
 jobs_are 1 || fail "the job has ended"
@@ -144,6 +147,8 @@ kill -KILL "${RANK_PID[0]}"
 ranks_wait 30
 worker_start 0 0 1 7 f300 # while the job of the first is there yet
 ranks_succeed 60
+controller_stop
+controller_start
 net_until 60 "no job is left" jobs_are 0
 controller_stop
 net_swagg_stop

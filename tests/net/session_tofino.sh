@@ -58,7 +58,7 @@ reaches 0 "$(net_switch_ip)"
 net_until 60 "swagg-tofino answers" ctl status
 
 step "two sessions at once, of two workers and of one"
-controller_start --gone=2 --wait=120 threads=2 slots=$((2 * WINDOW))
+controller_start threads=2 slots=$((2 * WINDOW))
 worker_start 1 1 2 1 f300 i200 forever
 worker_start 0 0 2 1 f300 i200 forever
 ranks_say 60 "tensor 1 is right"
@@ -81,7 +81,7 @@ sums_come 0 1
 
 step "and the controller"
 controller_stop
-controller_start --gone=2 --wait=120 threads=2 slots=$((2 * WINDOW))
+controller_start --gone=600 threads=2 slots=$((2 * WINDOW)) # a chip that stands still for a while is not to end it
 controller_says "job $first: it is of an earlier process"
 sums_come 0 1
 jobs_are 1 || fail "the job has ended"
@@ -95,16 +95,18 @@ worker_start 1 1 2 3 f300
 for host in 0 1; do
     worker_ends_well "$host" "all right"
 done
+controller_stop
+controller_start
 net_until 60 "no job is left" jobs_are 0
 controller_stop
 
 step "what the chip has no room for, or cannot do, the workers hear"
-controller_start --gone=2 --wait=120 --port=50098 --worker-port=7000 threads=2 slots=$((2 * WINDOW)) tenant=lab
+controller_start --port=50098 --worker-port=7000 threads=2 slots=$((2 * WINDOW)) tenant=lab
 CLIENT_PORT=50098 FIRST_PORT=7000 worker_start 0 0 1 4 f300 i200 forever
 rank_says 60 0 "tensor 1 is right"
 OTHER=$CONTROLLER
 refused_session() { # REGEX SETTING...
-    controller_start --gone=2 --wait=120 "${@:2}"
+    controller_start "${@:2}"
     worker_start 1 0 1 5 f300
     workers_are_refused "$1"
     controller_stop
@@ -118,7 +120,7 @@ workers_are_refused() { # REGEX
 refused_session '.*16384 rows of registers are wanted in one piece' slots=8192
 refused_session '.*12 slots: must be a power of two' slots=12
 refused_session '.*tenant lab has 1 jobs, as many as its quota.jobs allows' tenant=lab
-controller_start --gone=2 --wait=120
+controller_start
 rdma_worker_start 1 0 4 1
 rdma_worker_start 2 1 4 1
 for host in 1 2; do

@@ -6,10 +6,11 @@
 WINDOW=8 ELEMENTS=64
 CLIENT=$(dirname "${BASH_SOURCE[0]}")/session_client.py
 
+# Jobs end soon after their workers; who is late is waited for. What the caller says, counts.
 # shellcheck disable=SC2153 # no misspelling of CONTROLLER, its process
 controller_start() { # OPTION...
     net_background "$NET_DIR/controller.log" ip netns exec "$CONTROLLER_SPACE" "$NET_BUILD/session/swagg-switchml-session" \
-        --switch="$CONTROLLED" "$@"
+        --switch="$CONTROLLED" --gone=2 --wait=300 "$@"
     CONTROLLER=$!
     net_until 60 "the controller is ready" grep -q ready "$NET_DIR/controller.log"
 }
