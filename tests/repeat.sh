@@ -99,6 +99,7 @@ runs 0 1 net/stops --modes stopped
 # What a test leaves behind is told, and ended.
 fake leaves <<'END'
 setsid sleep 1000 >/dev/null 2>&1 &
+until [ "$(cat "/proc/$!/comm")" = sleep ]; do sleep 0.01; done
 echo $!
 END
 sed -i 's/^PATIENCE_S = .*/PATIENCE_S = 0.2/' "$dir/script/lib/repeat"
