@@ -41,7 +41,7 @@ sum_by_atp() { # [MPIRUN OPTION...] -- [ARGUMENT...]
     done
     shift
     net_mpirun "$RANKS" -x "LD_PRELOAD=$SHIM" -x "SWAGG_SERVER=$SERVERS" -x SWAGG_PROTOCOL=atp -x SWAGG_MODE=arrival \
-        -x SWAGG_ANSWER_TIMEOUT_MS=60000 -x SWAGG_MIN_BYTES=0 "${options[@]}" -- \
+        -x SWAGG_ANSWER_TIMEOUT_MS=60000 -x SWAGG_JOIN_TIMEOUT_MS=300000 -x SWAGG_MIN_BYTES=0 "${options[@]}" -- \
         "$NET_BUILD/bench/mpi-perf" -b 1M -e 1M -w 0 --type int32 "$@"
 }
 
@@ -58,7 +58,7 @@ atp_run() { # JOB [ARGUMENT...]
 }
 
 begin_with_swagg atp "atp: {aggregators: 4096}"
-net_server_start "$SERVER" "timers: {lost_after_ms: 30000}"
+net_server_start "$SERVER" "timers: {lost_after_ms: 60000}"
 SERVERS=$(net_ip "$SERVER")
 
 step "the switch adds on the way, and the server gets sums"
@@ -70,7 +70,7 @@ sums=$(switch_counted atp_switch_sums)
 expect_results_by_group 0 0
 
 step "two servers share a job of two ranks, and the switch adds for both; when one of them dies, its name is told"
-net_server_start "$SECOND" "timers: {lost_after_ms: 30000}"
+net_server_start "$SECOND" "timers: {lost_after_ms: 60000}"
 sums=$(switch_counted atp_switch_sums)
 SECOND_IP=$(net_ip "$SECOND")
 share_two() { # [MPIRUN OPTION...] -- [ARGUMENT...]
@@ -81,7 +81,7 @@ share_two -- -n 5 || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
 expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'offloaded [1-9][0-9]* calls, .*; failed 0'
 [ "$(switch_counted atp_switch_sums)" -gt $((sums + 1000)) ] || fail "the switch has added little for two servers"
 [ "$(server_counted atp_results)" -gt 500 ] || fail "the second server has sent few results"
-share_two -x SWAGG_CALL_TIMEOUT_MS=20000 -- -n 100000 &
+share_two -x SWAGG_CALL_TIMEOUT_MS=40000 -- -n 100000 &
 program=$!
 results=$(server_counted atp_results)
 server_answers_more() { [ "$(server_counted atp_results)" -gt $((results + 500)) ]; }
@@ -115,14 +115,14 @@ switch_is_killed() {
 
 server_is_killed() {
     net_server_end KILL
-    net_server_start "$SERVER" "timers: {lost_after_ms: 30000}"
+    net_server_start "$SERVER" "timers: {lost_after_ms: 60000}"
 }
 
 both_are_killed() {
     net_server_end KILL
     net_swagg_kill
     net_swagg_start "$NET_DIR/swagg.yaml"
-    net_server_start "$SERVER" "timers: {lost_after_ms: 30000}"
+    net_server_start "$SERVER" "timers: {lost_after_ms: 60000}"
 }
 
 server_sums_again() {
@@ -152,8 +152,8 @@ expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'offloaded [1-9][0-9]* c
 expect_results_by_group "$sent" "$results"
 
 step "by SwitchML, too, compressed: the same server, and still no swagg on the way"
-net_mpirun 3 -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_ip "$SERVER")" -x SWAGG_ANSWER_TIMEOUT_MS=60000 -x SWAGG_FALLBACK=error \
-    -x SWAGG_MIN_BYTES=8K -x SWAGG_COMPRESSION=thc -- "$NET_BUILD/tests/mpi/mpi-compressed" >"$NET_DIR/compressed.log" 2>&1 ||
+net_mpirun 3 -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_ip "$SERVER")" -x SWAGG_ANSWER_TIMEOUT_MS=60000 -x SWAGG_JOIN_TIMEOUT_MS=300000 \
+    -x SWAGG_FALLBACK=error -x SWAGG_MIN_BYTES=8K -x SWAGG_COMPRESSION=thc -- "$NET_BUILD/tests/mpi/mpi-compressed" >"$NET_DIR/compressed.log" 2>&1 ||
     fail "mpi-compressed failed:"$'\n'"$(cat "$NET_DIR/compressed.log")"
 expect_equal "ranks without wrong sums" "$(grep -c '^compressed: rank [0-2], 0 wrong$' "$NET_DIR/compressed.log")" 3
 [ "$(server_counted send_all)" -gt 100 ] || fail "the server has summed little"
@@ -177,7 +177,7 @@ sum_by_atp -- -n 2 >"$NET_DIR/perf.log" 2>&1 || fail "Open MPI does not take ove
 expect_match "the refusal" "$(cat "$NET_DIR/perf.log")" 'need the key of tenant lab'
 
 step "a server that dies is named"
-atp_start dies --calls 1000000 --key-file "$NET_DIR/lab.key" --call-timeout 20000
+atp_start dies --calls 1000000 --key-file "$NET_DIR/lab.key" --call-timeout 40000
 ranks_say 60 open
 results=$(server_counted atp_results)
 net_until 60 "sums are being taken" server_answers_more

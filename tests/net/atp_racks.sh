@@ -38,7 +38,7 @@ sum_in_racks() { # JOB [ARGUMENT...]
 }
 
 start
-net_server_start "$SERVER" "timers: {lost_after_ms: 30000}"
+net_server_start "$SERVER" "timers: {lost_after_ms: 60000}"
 
 step "both switches add: what two racks of ranks send for a chunk is one packet to the server"
 sum_in_racks said --server-rack 2

@@ -67,7 +67,7 @@ reaches 1 "$(net_ip 3)"
 
 step "spanning tree sees through it: both switches agree on a root, and a second cable between them is blocked"
 for br in lbr rbr; do
-    ip -n "$NET_ID-sw" link set "$br" type bridge stp_state 1 forward_delay 200 hello_time 100
+    ip -n "$NET_ID-sw" link set "$br" type bridge stp_state 1 forward_delay 200 hello_time 100 max_age 4000 # in 1/100 s
 done
 agree() { [ "$(root_of lbr)" = "$(root_of rbr)" ]; }
 net_until 60 "they agree" agree

@@ -56,7 +56,7 @@ for host in 0 1 2 3; do
 done
 NET_DEVICE=net_tap NET_IMPAIR='{rx: {corrupt: 0.02}}' net_swagg_config "$NET_DIR/swagg.yaml"
 sed -i '/name: h3/d' "$NET_DIR/swagg.yaml"
-expect_end 0 '[|] h2 [|] net_tap' timeout 60 ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" --probe "$NET_DIR/swagg.yaml" -- \
+expect_end 0 '[|] h2 [|] net_tap' timeout 300 ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" --probe "$NET_DIR/swagg.yaml" -- \
     --file-prefix="$NET_ID" --no-huge -m 512 # memory of the operator's own
 net_swagg_start "$NET_DIR/swagg.yaml"
 for host in 0 1 2; do

@@ -44,7 +44,7 @@ reconfigure() {
 }
 
 # First where ranks are soon lost.
-configure "timers: {lost_after_ms: 10000}"
+configure "timers: {lost_after_ms: 40000}"
 tree_start "${TREE_SWITCHES[@]}"
 
 step "a worker is killed: its peers are told its rank, its level and its switch"
@@ -55,7 +55,7 @@ ranks_wait 10
 expect_told 'rank 4 \(10.77.0.5, at switch 10.77.0.253 on level 3\)' 0 1 2 3 5
 
 step "a leaf that is killed for good: the others are told which ranks are lost, and where"
-ranks_start gone 4 --calls 1000000 --call-timeout 60000 --order "$TWO_LEVELS"
+ranks_start gone 4 --calls 1000000 --call-timeout 80000 --order "$TWO_LEVELS"
 ranks_say 10 open
 tree_kill left
 ranks_wait 30

@@ -5,7 +5,7 @@ set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-begin_with_swagg hosts "timers: {lost_after_ms: 10000}"
+begin_with_swagg hosts "timers: {lost_after_ms: 40000}"
 
 step "eight ranks of an MPI program on four hosts: two on each, two rails"
 out=$(net_mpirun 8 -x "LD_PRELOAD=$NET_BUILD/mpi-shim/libswagg-mpi.so" -x "SWAGG_SWITCH=$(net_switch_ip)" -x SWAGG_ANSWER_TIMEOUT_MS=60000 \

@@ -21,9 +21,9 @@ shares() { # FIRST SECOND
     echo $(($(results) - $1)) $(($(net_second results) - $2))
 }
 
-begin_with_swagg links "timers: {lost_after_ms: 10000}"
+begin_with_swagg links "timers: {lost_after_ms: 40000}"
 net_second net_links
-net_second net_swagg_with "timers: {lost_after_ms: 10000}"
+net_second net_swagg_with "timers: {lost_after_ms: 40000}"
 
 step "both switches add, half of the first three calls each, then what their links carry"
 was=("$(results)" "$(net_second results)")
@@ -81,11 +81,8 @@ sums_go_on 200
 step "it is mended: its switch sums its part again"
 mend 1
 ranks_say 120 'sums its part again'
-before=$(net_second results)
-sums_go_on 400
-if (($(net_second results) == before)); then
-    fail "it has sent no more than $before sums"
-fi
+net_until 60 "it sends sums" prints -gt "$(net_second results)" net_second results
+sums_go_on 200
 job_ends
 
 step "two ranks a host: their rails do so, too"
@@ -131,7 +128,7 @@ for host in 0 1 2; do
     net_second tree_host_link "second-${TREE_SWITCH_OF[host]}" "$host"
 done
 for name in "${TREE_SWITCHES[@]}"; do
-    tree_config "$name" "pool: {megabytes: 32, kept_frames: 512}" "memory: {mode: no-huge, megabytes: 160}" "timers: {lost_after_ms: 10000}"
+    tree_config "$name" "pool: {megabytes: 32, kept_frames: 512}" "memory: {mode: no-huge, megabytes: 160}" "timers: {lost_after_ms: 40000}"
 done
 tree_start "${TREE_SWITCHES[@]}"
 

@@ -7,7 +7,7 @@ DIGITS=$root/mpi-shim/examples/data/digits.csv.gz
 MPI_PERF=$NET_BUILD/bench/mpi-perf
 SWAGG=(-x "LD_PRELOAD=$NET_BUILD/mpi-shim/libswagg-mpi.so" -x "SWAGG_SWITCH=$(net_switch_ip)"
     -x SWAGG_MIN_BYTES=8K # not as measured: the same calls must go to the switch in each run, for the same bits
-    -x SWAGG_CALL_TIMEOUT_MS=300000 -x SWAGG_ANSWER_TIMEOUT_MS=300000)
+    -x SWAGG_CALL_TIMEOUT_MS=300000 -x SWAGG_ANSWER_TIMEOUT_MS=300000 -x SWAGG_JOIN_TIMEOUT_MS=300000)
 
 # Shows the command as a user would type it, and its output as it comes; keeps that in a file, too.
 show_mpirun() { # LOG MPIRUN-ARGUMENT...
