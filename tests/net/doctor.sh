@@ -17,22 +17,22 @@ finds() { # LEVEL TOPIC REGEX
 )$1 +$2 +[^
 ]*$3"
 }
-# The same, as soon as it finds that: what it says of who is silent depends on ICMP or ARP, which may come too late.
-doctor_finds() { # LEVEL TOPIC REGEX [OPTION...]
-    finding=("${@:1:3}")
-    net_until 120 "$*" looks_and_finds "${@:4}"
-    ends 1
+# The same, as soon as it finds that: who stands still loses packets, and what it says of who is silent depends on ICMP or ARP, which may
+# come too late.
+doctor_finds() { # STATUS LEVEL TOPIC REGEX [OPTION...]
+    finding=("${@:1:4}")
+    net_until 120 "$*" looks_and_finds "${@:5}"
 }
 looks_and_finds() { # [OPTION...]
     doctor "$@"
-    grep -Eq "^${finding[0]} +${finding[1]} +.*${finding[2]}" "$found"
+    [ "$status" -eq "${finding[0]}" ] && grep -Eq "^${finding[1]} +${finding[2]} +.*${finding[3]}" "$found"
 }
 ends() { # STATUS
     [ "$status" -eq "$1" ] || fail "exit status $status, not $1: $(cat "$found")"
 }
 
 begin_with_swagg doctor
-found=$NET_DIR/found.txt
+found=$NET_DIR/found.log # is shown if the test fails
 switch=$(net_switch_ip)
 reaches 0 "$switch"
 
@@ -53,50 +53,43 @@ ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" doctor --only versions --all
 finds ok versions "$NET_ID: [^ ]+ runs, and is installed"
 
 step "as JSON, with the address from the environment"
-SWAGG_SWITCH=$switch doctor --patience 60 --json
-python3 - "$found" <<'END'
+json_is_good() {
+    SWAGG_SWITCH=$switch doctor --patience 60 --json
+    python3 - "$found" <<'END'
 import json, sys
 told = json.load(open(sys.argv[1]))
 assert told["faults"] == 0 and {f["topic"] for f in told["findings"]} >= {"switch", "mtu", "losses"}, told
 assert all(f["level"] in ("ok", "skipped", "warning", "fault") and f["saw"] for f in told["findings"]), told
 END
+}
+net_until 120 "it says the same" json_is_good
 
 step "longer packets than a port on the way carries"
 net_exec 0 ip link set eth0 mtu 9000
-doctor --patience 60 --rate 0 "$switch"
-ends 0
-finds warning mtu "packets of 1500 bytes get there and back, those of 9000 do not"
-doctor --patience 60 --rate 0 --mtu 9000 "$switch"
-ends 1
-finds fault mtu "packets of 1500 bytes .* those of 9000 do not"
+doctor_finds 0 warning mtu "packets of 1500 bytes get there and back, those of 9000 do not" --patience 60 --rate 0 "$switch"
+doctor_finds 1 fault mtu "packets of 1500 bytes .* those of 9000 do not" --patience 60 --rate 0 --mtu 9000 "$switch"
 net_exec 0 ip link set eth0 mtu 1400
-doctor --patience 60 --rate 0 --mtu 1500 "$switch"
-ends 1
-finds fault interface "eth0: its mtu is 1400, and packets are to have 1500"
+doctor_finds 1 fault interface "eth0: its mtu is 1400, and packets are to have 1500" --patience 60 --rate 0 --mtu 1500 "$switch"
 net_exec 0 ip link set eth0 mtu 1500
 
 step "a link that loses"
 net_ctl impair set h0 rx drop=0.1
-doctor --patience 5 --rate 0 "$switch"
-ends 1
-finds fault losses "[0-9]+ of 1000 packets were lost"
+doctor_finds 1 fault losses "[0-9]+ of 1000 packets were lost" --patience 5 --rate 0 "$switch"
 net_ctl impair clear h0
 
 step "a rule that drops"
 net_exec 0 nft "add table inet t; add chain inet t in { type filter hook input priority 0; }; add rule inet t in udp sport 48864-48879 drop"
-doctor --patience 60 "$switch"
-ends 1
+doctor_finds 1 fault switch "its control port answers, and UDP port 48864 does not" --patience 60 "$switch"
 finds fault firewall "a rule drops swagg's packets: udp sport 48864-48879 drop"
-finds fault switch "its control port answers, and UDP port 48864 does not"
 net_exec 0 nft "delete table inet t; add table inet t; add chain inet t out { type filter hook output priority 0; policy drop; }"
-doctor_finds fault switch "this host's own rules let nothing out" --patience 1 "$switch"
+doctor_finds 1 fault switch "this host's own rules let nothing out" --patience 1 "$switch"
 finds warning firewall "none accepts swagg's ports"
 net_exec 0 nft delete table inet t
 
 step "another host's address, one that nobody has, no way at all"
 reaches 0 "$(net_ip 1)"
-doctor_finds fault switch "a host is there, but no swagg" --patience 2 "$(net_ip 1)"
-doctor_finds fault arp "nobody in this network" --patience 2 "${switch%.*}.77"
+doctor_finds 1 fault switch "a host is there, but no swagg" --patience 2 "$(net_ip 1)"
+doctor_finds 1 fault arp "nobody in this network" --patience 2 "${switch%.*}.77"
 doctor --patience 1 192.0.2.1
 ends 1
 finds fault switch "no way there"
@@ -104,14 +97,12 @@ finds fault switch "no way there"
 step "a switch that lets nobody in"
 net_swagg_stop
 net_swagg_with "tenants: []"
-doctor --patience 60 "$switch"
-ends 1
-finds fault rate "a job of one rank cannot begin"
+doctor_finds 1 fault rate "a job of one rank cannot begin" --patience 60 "$switch"
 net_swagg_stop
 
 step "no switch there"
 ip -n "$NET_ID-h0" neigh flush all
-doctor_finds fault arp "nobody in this network" --patience 2 "$switch"
+doctor_finds 1 fault arp "nobody in this network" --patience 2 "$switch"
 
 step "the switch's own side: a port that is not there, one with an address, one in a bridge"
 box() { # FILE

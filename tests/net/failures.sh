@@ -62,8 +62,8 @@ net_until 60 "rank 2 is lost" grep -q "rank 2 .*lost: .*; goes on with 3 of 4 ra
 sums_go_on 50
 for rank in 0 1 3; do
     refuses net_gone "${RANK_PID[rank]}" # at a wrong sum it would
-    kill -TERM "${RANK_PID[rank]}"
 done
+kill -TERM "${RANK_PID[0]}" "${RANK_PID[1]}" "${RANK_PID[3]}"
 ranks_wait 10
 net_until 60 "the job is gone" jobs_are_gone
 

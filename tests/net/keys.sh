@@ -44,7 +44,7 @@ knows() { # HOST
 
 step "limits.workers: 2, limits.jobs: 1"
 net_swagg_with "limits: {workers: 2, jobs: 1}" "pool: {slots_per_job: 64, kept_frames: 0}" \
-    "timers: {mac_age_s: 1, lost_after_ms: 30000}" "memory: {mode: no-huge, megabytes: 200}"
+    "timers: {mac_age_s: 1, lost_after_ms: 60000}" "memory: {mode: no-huge, megabytes: 200}"
 refused 3 "limits.workers, 2"
 net_swagg_kill # what is left of that job
 net_swagg_start "$NET_DIR/swagg.yaml"
@@ -111,7 +111,13 @@ key_refused() { # JOB REGEX [ARGUMENT...]
     expect_match "what it says" "$(rank_log 0)" "$2"
 }
 key_refused secret "need the key of tenant lab"
-key_refused secret "does not show that it has the key in .*other.key" --key-file "$NET_DIR/other.key" --answer-timeout 10000
+is_not_believed() { # who hears nothing for so long does not hear that either
+    ranks_start secret 1 --key-file "$NET_DIR/other.key" --answer-timeout 10000
+    ranks_wait 90
+    grep -q "does not show that it has the key in .*other.key" "$NET_DIR/rank0.log"
+}
+net_until 60 "another key is refused" is_not_believed
+expect_equal "exit status" "${RANK_STATUS[0]}" 3
 key_refused open "key is tenant lab's, who has no jobs of this name" --key-file "$NET_DIR/lab.key"
 [ "$(net_telemetry /swagg/drops,h0 control_unknown_key)" -gt 0 ] || fail "no message counts as sealed with an unknown key"
 
@@ -242,11 +248,13 @@ ports:
   - {name: a, device: "net_pcap0,rx_pcap=$NET_DIR/in.pcap,tx_pcap=$NET_DIR/a.pcap"}
   - {name: b, device: "net_pcap1,rx_pcap=$NET_DIR/none.pcap,tx_pcap=$NET_DIR/b.pcap"}
 seed: $3
+lcores: [{rx: [all], tx: [all], aggregate: [0]}]
 loops: {find: false} # whose probes would be among the frames that are counted
 END
     sed -i "s/name: $port,/&  impair: {$1: {$2}},/" "$NET_DIR/hits.yaml"
     net_swagg_start "$NET_DIR/hits.yaml"
     net_until 30 "all frames are received" prints -eq "$FRAMES" net_telemetry /swagg/counters received
+    net_until 30 "the lcore has slept since, and so is done with them" prints -gt "$(sleeps)" sleeps
     for kind in drop duplicate reorder corrupt; do
         net_telemetry "/swagg/port,$port" "$1_impaired_$kind"
     done | xargs

@@ -41,6 +41,12 @@ runs() {
     net_telemetry /swagg/job,training epoch
 }
 
+# How long a silence the slots take for the end: a short one, once everybody is silent.
+quiet_ms() { # MS
+    sed -i "s/quiet_ms: [0-9]*/quiet_ms: $1/" "$NET_DIR/swagg.yaml"
+    net_ctl reload >"$NET_DIR/reload.log"
+}
+
 net_begin roce
 net_hosts 4
 
@@ -58,12 +64,14 @@ expect_match "its members" "$(net_ctl ranks training)" " 1 +joined +$(net_ip 1):
 net_swagg_stop
 
 step "messages of one packet, from workers that are killed and start anew; a capture of it, in words"
-net_swagg_with "seed: 6" "roce:" "$(roce_job training "message_elements: 64, packet_elements: 64, quiet_ms: 1000")"
+net_swagg_with "seed: 6" "roce:" "$(roce_job training "message_elements: 64, packet_elements: 64, quiet_ms: 600000")"
 workers_start 1 64 2 forever
 sums_go_on 200
 kill -KILL "${RANK_PID[@]}"
 ranks_wait 10
+quiet_ms 1000
 net_until 60 "the slots start over" prints -eq 1 runs
+quiet_ms 600000
 "$NET_BUILD/swaggctl/swaggctl" --switch "$NET_ID" capture --job training --write "$NET_DIR/capture.pcapng" >"$NET_DIR/capture.log" 2>&1 &
 capture=$!
 net_until 20 "the capture has begun" test -s "$NET_DIR/capture.pcapng"

@@ -88,14 +88,19 @@ has_summed() { # RESULTS
 
 # False if the job was over before its rank was stopped: then another time.
 stopped_while_it_runs() {
+    net_until 60 "no other job is there" keeps running 0
     perf_start --job sealed --key-file "$NET_DIR/lab.key" -b 32K -e 32K -n 50 --numbers int32 --type int32
-    net_until 120 "the job runs" keeps running 1
+    net_until 120 "the job runs, or all is over" runs_or_is_over
     kill -STOP "${peers[2]}"
     net_until 60 "the slots wait for a rank, or all is over" waits_or_is_over
     ! net_gone "${peers[0]}" && ! net_gone "${peers[2]}" && return
     kill -CONT "${peers[2]}"
     perf_wait --job sealed
     return 1
+}
+
+runs_or_is_over() {
+    keeps running 1 || net_gone "${peers[0]}"
 }
 
 waits_or_is_over() {
