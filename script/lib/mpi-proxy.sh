@@ -41,7 +41,7 @@ proxy_routes_end() {
 
 proxy_start() { # OPTION...
     proxy_command
-    "${PROXY[@]}" "$@" >"$NET_DIR/proxy.log" 2>&1 </dev/null &
+    net_background "$NET_DIR/proxy.log" "${PROXY[@]}" "$@"
     PROXY_PID=$!
     net_until 30 "the proxy listens" grep -q ready "$NET_DIR/proxy.log"
 }

@@ -26,7 +26,7 @@ reduces_right() { # CALLS FLOATS [any]
 }
 
 endless_start() {
-    proxy_mpirun -- "$LINEAR" 0 500000 >"$NET_DIR/endless.log" 2>&1 &
+    net_background "$NET_DIR/endless.log" proxy_mpirun -- "$LINEAR" 0 500000
     ENDLESS=$!
     net_until 120 "sums are made" grep -q "call 10, 0 wrong" "$NET_DIR/endless.log"
 }
