@@ -41,7 +41,7 @@ helper_of() { # CHIP
 
 switch_start() {
     net_background "$NET_DIR/switch.log" ip netns exec "$NET_ID-sw" "$NET_BUILD/tofino/swagg-tofino" --state "$NET_DIR/jobs" \
-        "$NET_DIR/tofino.yaml" -- "${helper[@]}"
+        --helper-timeout 600 "$NET_DIR/tofino.yaml" -- "${helper[@]}"
     switch=$!
 }
 
