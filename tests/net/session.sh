@@ -130,6 +130,15 @@ ranks_wait 30
 RANK_PID=()
 net_until 60 "it is deleted when they have gone, and the other one at last" has_been_asked 3 'job del'
 controller_stop
+CONTROLLED=$NET_DIR/switch.ctl controller_start --wait=2
+worker_start 0 0 1 7 f300
+net_until 60 "a job of one is to begin" has_been_asked 3 'job add'
+sleep 4 # a slow switch makes no worker late
+refuses net_gone "${RANK_PID[0]}"
+kill -KILL "${RANK_PID[0]}"
+ranks_wait 30
+RANK_PID=()
+controller_stop
 kill -TERM "$OTHER"
 wait "$OTHER" || true
 
