@@ -433,13 +433,13 @@ def test_committed_pages():
 
 
 def test_what_is_simulated_is_the_same_on_both_its_pages():
-    """docs/scale.md and the page of `switches` are of one simulation."""
+    """docs/scale.md and the page of `switches` are of one simulation, rounded to three and to four digits."""
     simulated = json.loads((ROOT / "docs/results/data/switches.json").read_text())["scale"]["simulated"]
     rows = re.findall(r"^\| (\d+) \| (\d+) Gb/s \| ([\d.]+)% \|(?:[^|]*\|){4} ([\d.]+) \|", (ROOT / "docs/scale.md").read_text(), re.M)
     assert rows
     for workers, gbps, percent, share in rows:
         name = f"scale_{workers}_{gbps}g_{round(float(percent) * 10000)}ppm_whole_share"
-        assert f"{simulated[name]:.3f}" == share, f"{name} is {simulated[name]} in switches.json, {share} in scale.md: script/bench switches makes both"
+        assert abs(simulated[name] - float(share)) <= 0.00055, f"{name} is {simulated[name]} in switches.json, {share} in scale.md: script/bench switches makes both"
 
 
 def rounds_to(value, number, is_percent):

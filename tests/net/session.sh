@@ -122,7 +122,7 @@ workers_fail 'UNAVAILABLE: the switch does not answer' 0
 net_until 60 "its job is to be deleted" has_been_asked 1 'job del'
 RANK_PID[1]=$first
 worker_start 2 1 2 6 f300
-rank_says 60 2 "calls Session/UdpSession"
+rank_says 60 2 "calls Sync/Barrier"
 rm "$NET_DIR/switch.ctl.slow"
 net_until 60 "their job begins" has_been_asked 2 'job add'
 kill -KILL "${RANK_PID[@]}"
