@@ -113,14 +113,19 @@ net_background "$NET_DIR/switch.log" "$(dirname "${BASH_SOURCE[0]}")/session_swi
 OTHER=$!
 net_until 60 "it listens" grep -q listens "$NET_DIR/switch.log"
 CONTROLLED=$NET_DIR/switch.ctl controller_start
-touch "$NET_DIR/switch.ctl.slow"
-worker_start 1 0 2 6 f300
-rank_says 60 1 "calls Sync/Broadcast"
-first=${RANK_PID[1]}
+touch "$NET_DIR/switch.ctl.refuses"
 worker_start 0 0 1 5 f300
 workers_fail 'UNAVAILABLE: the switch does not answer' 0
-net_until 60 "its job is to be deleted" has_been_asked 1 'job del'
-RANK_PID[1]=$first
+worker_start 1 0 2 6 f300
+rank_says 60 1 "calls Sync/Broadcast"
+is_asked_again() { # COMMAND: more than once since this began, so that one question began after it
+    has_been_asked $((before + 2)) "$1"
+}
+before=$(grep -c 'job del' "$NET_DIR/switch.log")
+net_until 60 "its job is to be deleted" is_asked_again 'job del'
+touch "$NET_DIR/switch.ctl.slow"
+rm "$NET_DIR/switch.ctl.refuses"
+before=$(grep -c 'job del' "$NET_DIR/switch.log")
 worker_start 2 1 2 6 f300
 rank_says 60 2 "calls Sync/Barrier"
 rm "$NET_DIR/switch.ctl.slow"
@@ -128,13 +133,13 @@ net_until 60 "their job begins" has_been_asked 2 'job add'
 kill -KILL "${RANK_PID[@]}"
 ranks_wait 30
 RANK_PID=()
-net_until 60 "it is deleted when they have gone, and the other one at last" has_been_asked 3 'job del'
+net_until 60 "it is deleted when they have gone" has_been_asked $((before + 1)) 'job del'
 controller_stop
 CONTROLLED=$NET_DIR/switch.ctl controller_start --wait=2
 worker_start 0 0 1 7 f300
 net_until 60 "a job of one is to begin" has_been_asked 3 'job add'
 sleep 4 # a slow switch makes no worker late
-refuses net_gone "${RANK_PID[0]}"
+refuses grep "not come within" "$NET_DIR/controller.log"
 kill -KILL "${RANK_PID[0]}"
 ranks_wait 30
 RANK_PID=()

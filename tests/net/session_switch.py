@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """In the place of a switch, at this socket: session_switch.py PATH. It prints which commands it is asked, hangs up where a job is to be
-added, or the next time waits for the other to do so, and refuses once to delete one, when PATH.slow is no more."""
+added, or the next time waits for the other to do so. It refuses to delete one while there is PATH.refuses, and says nothing to that
+while there is PATH.slow."""
 import json
 import os
 import socket
@@ -13,16 +14,15 @@ listener = socket.socket(socket.AF_UNIX)
 listener.bind(sys.argv[1])
 listener.listen()
 print("listens", flush=True)
-deleted = added = False
+added = False
 while True:
     connection, _ = listener.accept()
     with connection, connection.makefile("rw") as lines:
         command = json.loads(lines.readline())["command"]
         print(command, flush=True)
-        if command == "job del" and not deleted:
-            deleted = True
-            while os.path.exists(sys.argv[1] + ".slow"):
-                time.sleep(0.1)
+        while command == "job del" and os.path.exists(sys.argv[1] + ".slow"):
+            time.sleep(0.1)
+        if command == "job del" and os.path.exists(sys.argv[1] + ".refuses"):
             answer = {"ok": False, "code": "refused", "error": "not now"}
         elif command in VIEWS:
             answer = {"ok": True, "view": VIEWS[command]}
