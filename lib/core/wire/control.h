@@ -157,9 +157,9 @@ struct ctl_pending {
     bool no_room;   /* all ranks are there, but the job must wait for room: jobs that ran before the switch
                        restarted go first. If this rank is missing, the job has no place among them */
     struct ctl_ranks missing; /* ranks that have not joined (but see `occupied`) */
-    struct ctl_failure
-        turned_away; /* who was refused last while the job formed, which may be why a rank is
-                        missing; of no rank: what else keeps them out; reason CTL_OK: nothing */
+    /* Who was refused last while the job formed, which may be why a rank is missing; of no rank: what else
+     * keeps them out; reason CTL_OK: nothing. */
+    struct ctl_failure turned_away;
 };
 
 /* What stands between who is missing, in words, and the text of turned_away. */
