@@ -55,7 +55,7 @@ smaller part should be; with few bits a larger part. Of gradients each worker ha
 smaller than they are, and the error, by its square, larger.
 
 Time: four hosts, one rank each, MTU 1500, segmentation offloads off, `swagg-perf` without MPI; bytes are those that the rate limit of rank 0's link counted while it ran, whole
-Ethernet frames without their checksum. (A veth's own counters lack 14 bytes of each frame that its peer merges with others, so figures of before were too small.)
+Ethernet frames without their checksum. (A veth's own counters lack 14 bytes of each frame that its peer merges with others.)
 What framing leaves: a sum in 8 bits comes back in a packet as long as the MTU allows, 1,408 numbers in a frame of 1,460 bytes, so as many numbers go up in a frame of
 756; with the norms of their blocks these are {UP_BOUND:.4f} of what floats take, 365 in a frame of 1,512. Less than that no rank can send at an MTU of 1,500. Open MPI 4.1 (`pml ob1`, `btl tcp`) goes over a Linux bridge between the same hosts with the same
 limits: what it chooses itself, and the best of ring, segmented ring and Rabenseifner's. Behind that

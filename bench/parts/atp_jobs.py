@@ -23,12 +23,11 @@ many those are). It needs one for each chunk of which some workers' packets have
 the server's link once for each worker. In turns: each job sums 4 MiB every 1.8 s (of three, 2.7 s), 0.9 s after the job before, so that it is off half of the time or more, and
 none is on beside it, unless it is late. Aggregators are shared as packets come, or are divided (`atp.parts`): then what a job has no aggregator
 for goes to the server, though those of the job that is off are empty. The figure is the mean of the jobs' goodputs while they are on. A part alone
-does well, too, since the switch remembers which packets of a chunk found no aggregator, and sends on the sum of the others: half of the memory of one gave two jobs
-57 Mbit/s each before, and sharing it 1.57 times as much.
+does well, too, since the switch remembers which packets of a chunk found no aggregator, and sends on the sum of the others.
 
 The paper (section 7.3.2, figure 10) divides memory among jobs that use SwitchML's slots, so that is measured, too: each job has its part of the same memory as slots,
 of which each keeps two chunks, the one that it collects and the one before. Their number is a power of two, rounded up: of 12 aggregators two jobs get four slots each,
-three jobs two. A job in slots has as many chunks under way as it has slots. In the paper ATP is the faster; here they are about as fast: on links of 100 Mbit/s few packets under way
+three jobs two. A job in slots has as many chunks under way as it has slots. In the paper ATP is the faster, here a little the slower: on links of 100 Mbit/s few packets under way
 fill the link, and a slot is free again as soon as the last worker's packet has come, where an aggregator is held until the server has answered.
 """
 

@@ -19,9 +19,9 @@ READING = """
 Two jobs: `swagg-source` plays 8 workers a job, each job on a memif port of its own, with 256 frames of 1076 bytes on their way, float32,
 against one lcore; it copies nothing, and leads the lcore. Jobs are those of two tenants. Turns of one job alone, one on both ports with
 512 frames on their way, two that are no tenant's and so take no turns, two of equal weight and two of weights 3 and 1 follow one another;
-a run's figures are medians of its turns. What two jobs get less than one alone has two causes. An lcore with two ports and twice as many
-frames on their way has twice as much memory to go through, whoever sends: that is the difference between one job alone and the same on
-both ports. The rest is what it costs to count who has had how much, and to let frames wait of jobs that have had their parts. The victim: two ranks of `swagg-perf` on two of
+a run's figures are medians of its turns. What two jobs get less than one alone may have two causes. An lcore with two ports and twice as many
+frames on their way has twice as much memory to go through, whoever sends: one job on both ports shows that. What two that take turns get less than two that take
+none is what it costs to count who has had how much, and to let frames wait of jobs that have had their parts. The victim: two ranks of `swagg-perf` on two of
 four hosts on veths whose links are limited to 100 Mbit/s, allreduces of 1 MB. These two hosts are one tenant, the other two another. On
 each of those, a rank of a job of theirs sums without a pause, disagrees with its peer, and is killed every two seconds; a process joins
 a job of the victim's name every 50 ms, as another rank each time, which to the switch is a job of the other tenant's; and one sends
