@@ -23,9 +23,9 @@ within each run, and its median over the runs is shown with its extremes: more i
 
 The two tables answer different questions. In `osu_reduce`'s mean three of four times are those of ranks that are not the root.
 Open MPI's ranks leave a reduce of up to 64 KiB or so as soon as TCP has their part, before the root has a sum. Ours, by default, leave
-when the sum is complete, and so the mean is slower although the slowest rank is not. With `SWAGG_REDUCE=buffered` they leave when their
-part is copied: up to about 1.5 MB at once, and the rest of a larger one when the buffer has room. In the loop the link decides: a root
-gets its sums no earlier than its own contributions have left, and ranks that are ahead hardly change that. What `buffered` gives up
+when the sum is complete, and so the mean may be slower although the slowest rank is not. With `SWAGG_REDUCE=buffered` they leave when their
+part is copied: up to about 1.5 MB at once, and the rest of a larger one when the buffer has room. In the loop a root
+gets its sums no earlier than its own contributions have left. What `buffered` gives up
 for it: [correctness.md](../correctness.md#buffered-reduces). It is not the default.
 """
 
