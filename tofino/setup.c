@@ -140,6 +140,10 @@ static void refuse_the_rest(struct reading *r, const struct config *cfg)
         {"atp.aggregators", cfg->atp.aggregators > 0},
         {"metrics.listen", cfg->metrics.at.port != 0},
         {"timers.mac_age_s", cfg->timers.mac_age_s != CONFIG_MAC_AGE_S}, /* stations do not age */
+        {"lcores", cfg->has_placement},
+        {"memory", cfg->has_memory},
+        {"idle", cfg->has_idle},
+        {"loops", cfg->has_loops},
     };
 
     for (unsigned i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)

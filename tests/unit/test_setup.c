@@ -88,6 +88,11 @@ TEST(what_only_the_daemon_does)
 #define CHIP "  - {name: h0, device: \"chip:1\"}\n"
     expect(CHIP "uplink: [{parent: 10.77.0.253}]\n", "uplink: is nothing that this switch does");
     expect(CHIP "timers: {mac_age_s: 60}\n", "timers.mac_age_s: is nothing that this switch does");
+    expect(CHIP "lcores: [{cpu: 0, rx: [all], tx: [all], aggregate: [0]}]\n",
+           "lcores: is nothing that this switch does");
+    expect(CHIP "memory: {megabytes: 64}\n", "memory: is nothing that this switch does");
+    expect(CHIP "idle: {spin: 10}\n", "idle: is nothing that this switch does");
+    expect(CHIP "loops: {find: true}\n", "loops: is nothing that this switch does");
     expect(CHIP "tenants: [{name: a, addresses: [0.0.0.0/0], quota: {slots: 64}}]\n",
            "tenants[0].quota: only jobs");
     expect(CHIP "tenants: [{name: a, jobs: [x], key_file: /etc/swagg/a.key}]\n",

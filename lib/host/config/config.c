@@ -476,6 +476,9 @@ static void check(struct settings *s, struct config *c)
 {
     c->has_mac = settings_has(s, "switch.mac");
     c->has_ip = settings_has(s, "switch.ip");
+    c->has_memory = settings_has(s, "memory");
+    c->has_idle = settings_has(s, "idle");
+    c->has_loops = settings_has(s, "loops");
     set_naps(s, c);
     config_check_ports(s, c);
     config_check_vlans(s, c);

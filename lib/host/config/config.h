@@ -352,6 +352,7 @@ struct config {
     struct config_memory memory;
     struct config_idle idle;
     struct config_loops loops;
+    bool has_memory, has_idle, has_loops; /* in the file, so that who has no use for them can say so */
     struct config_control control;
     char state[CONFIG_FILE_MAX]; /* folder of what outlives a restart; "": nothing does */
     struct config_metrics metrics;
