@@ -15,7 +15,13 @@ ALGORITHMS = {
     "barrier": {"1": "linear", "2": "double ring", "3": "recursive doubling", "4": "Bruck's", "6": "tree"},
 }
 HAN = {"han": "`han`", "han_adapt": "`han`, `adapt` between hosts", "han_simple": "`han`, simple"}
+WAYS = {"best": ("best", "openmpi")}  # its variants in the records: what was tried may be slower in a run than what Open MPI chooses by itself
 CANDIDATE = re.compile(r"(short|full)_(\d+|han[a-z_]*?)(?:_(\d+))?")
+
+
+def least(variant, taken):
+    """What a variant took, run by run. taken(variant): what the records say."""
+    return [min(run) for run in zip(*map(taken, WAYS.get(variant, (variant,))))]
 
 
 def candidates_of(reports):
