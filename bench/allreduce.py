@@ -128,12 +128,8 @@ def collect(directory):
 
 def time_table(data):
     rows = [(f"{row['op']}, {SETTINGS[row['setting']]}: {NAMES[row['variant']]}", Sample(row["seconds"]).spread(),
-             Sample(row["gbit_s"]).spread().split(" ")[0], *(cpu_cell(row, key) for key in ("hosts_cpu_ms", "switch_cpu_ms"))) for row in data["times"]]
+             Sample(row["gbit_s"]).spread().split(" ")[0], *(f"{Sample(row[key]).median:.0f}" for key in ("hosts_cpu_ms", "switch_cpu_ms"))) for row in data["times"]]
     return table(("what", "time (s), median (extremes)", "algbw (Gbit/s)", "CPU of all hosts (ms)", "CPU of swagg (ms)"), rows)
-
-
-def cpu_cell(row, key):
-    return f"{Sample(row[key]).median:.0f}" if key in row else "-"
 
 
 def answer(data):

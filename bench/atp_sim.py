@@ -152,11 +152,6 @@ def jobs_section(data):
             + table(head, rows))
 
 
-def has_levels(data):
-    """Whether several switches and unequal jobs were played."""
-    return at(data, "racks", min(sizes(data))) is not None
-
-
 def racks_section(data):
     rows = [(says, *(cell(data, curve, n) for n in sizes(data)), *(cell(data, curve, n, key="to_server") for n in sizes(data)))
             for says, curve in (("the jobs know which rack is the servers'", "racks"), ("they do not", "racks_near_unknown"))]
@@ -177,13 +172,10 @@ def of_bytes(data, workers, forwarded, control=True):
 
 
 def answer(data):
-    """In words; a quick look has not all that it takes."""
     points = {name: at(data, *where, **wanted) for name, where, wanted in (
         ("alone", ("loss", 64), {}), ("room", ("room", 64, 16), {}), ("loss_8", ("loss", 8), {"loss_pct": 0.1}), ("loss_64", ("loss", 64), {"loss_pct": 0.1}),
         ("little_64", ("loss", 64), {"loss_pct": 0.001}), ("scarce_8", ("all_on", 8, 2), {}), ("scarce_64", ("all_on", 64, 16), {}), ("late_8", ("late", 8, 2), {}), ("late_64", ("late", 64, 2), {}),
         ("turns", ("turns", 8, 16), {}), ("divided", ("turns", 8, 16), {"divided": True}))}
-    if None in points.values():
-        return ""
     said = {name: f"{p['share']:.{0 if p['share'] < 0.9 else 1}%}" for name, p in points.items()}
     least = {n: min(of_bytes(data, n, share) for share in FORWARDED) for n in (8, 64)}
     return (f"Where nothing is lost and the switch has room, workers and jobs cost nothing: 64 workers use {said['alone']} of the link, and so do 16 jobs of "
@@ -201,8 +193,8 @@ def pages(data):
     reading = READING.format(workers=" or ".join(map(str, sizes(data))), gbps=data["gbps"], delay_us=data["delay_us"], chunk_bytes=data["chunk_bytes"],
                              carried=f"{data['carried_bytes']} of them are played, all count on the cables", queue_kb=data["queue_bytes"] / 1e3,
                              mark_kb=data["mark_bytes"] / 1e3, settle=f"{data['settle_ms']:g} ms, of several jobs {data['settle_jobs_ms']:g} ms,", nap_every=data["nap_every_us"], nap_most=data["nap_most_us"])
-    return {"atp_sim": "\n\n".join([*filter(None, [answer(data)]), figure_table(FIGURES, data), losses_section(data), forwarding_section(data), jobs_section(data),
-                                    *([racks_section(data), unequal_section(data)] if has_levels(data) else []),
+    return {"atp_sim": "\n\n".join([answer(data), figure_table(FIGURES, data), losses_section(data), forwarding_section(data), jobs_section(data),
+                                    racks_section(data), unequal_section(data),
                                     "## How it is simulated", reading.strip()])}
 
 

@@ -6,7 +6,7 @@ import best
 import records
 import rooms
 from allreduce import FRAMING, RATE
-from figures import Figure, Sample, figure_table, found, present, table
+from figures import Figure, Sample, figure_table, found, table
 
 MEASURES = rooms.MPI  # rooms.py
 
@@ -132,14 +132,11 @@ def collect(directory):
 
 
 def answer(data):
-    """Of what was measured: older data have posted calls only."""
-    value = {figure.name: figure.sample(data).median for figure in present(FIGURES, data)}
-    said = [f"{value['overlap']:.0%} of an allreduce of 16 MiB is hidden behind computing elsewhere, and eight posted calls of 256 KiB "
-            f"have {value['eight_in_flight']:.2f} times the goodput of one of 2 MiB ([posted calls](../libswagg.md#posted-calls))."]
-    if "barrier_vs_openmpi" in value:
-        times = ", ".join(f"{name} {value[f'{op}_200mbit_vs_best']:.2f} times" for op, (name, _) in OPS.items())
-        said.insert(0, f"of 4 MiB, {times} as fast as Open MPI's best; a barrier {value['barrier_vs_openmpi']:.2f} times as fast as Open MPI's.")
-    return "Over links of 200 Mbit/s " + " ".join(said)
+    value = {figure.name: figure.sample(data).median for figure in FIGURES}
+    times = ", ".join(f"{name} {value[f'{op}_200mbit_vs_best']:.2f} times" for op, (name, _) in OPS.items())
+    return (f"Over links of 200 Mbit/s of 4 MiB, {times} as fast as Open MPI's best; a barrier {value['barrier_vs_openmpi']:.2f} times as fast as Open MPI's. "
+            f"{value['overlap']:.0%} of an allreduce of 16 MiB is hidden behind computing elsewhere, and eight posted calls of 256 KiB "
+            f"have {value['eight_in_flight']:.2f} times the goodput of one of 2 MiB ([posted calls](../libswagg.md#posted-calls)).")
 
 
 def beside_table(data):
@@ -159,13 +156,8 @@ def sizes_table(data):
 
 
 def pages(data):
-    beside, tried = ["Not measured yet: what is beside Open MPI's best, small calls by hosts first, and the component beside the preload."], []
-    if data.get("beside"):
-        beside = [beside_table(data)]
-        if data.get("sizes"):
-            beside.append(sizes_table(data))
-        tried = ["## What was tried to find Open MPI's best", best.tried_table(data["tried"], LINKS)]
-    return {"collectives": "\n\n".join([answer(data), figure_table(FIGURES, data), *beside, posted_table(data), "## How it is measured", READING.strip(), *tried])}
+    return {"collectives": "\n\n".join([answer(data), figure_table(FIGURES, data), beside_table(data), sizes_table(data), posted_table(data), "## How it is measured", READING.strip(),
+                                        "## What was tried to find Open MPI's best", best.tried_table(data["tried"], LINKS)])}
 
 
 def plots(data):

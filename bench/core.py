@@ -185,11 +185,10 @@ def addition_page(data):
               f"when it is not: {warm['by_loop']:.2f} and {large['by_loop']:.2f} times a bare loop "
               f"that loads, adds and stores.")
     best = data["warm"][0]["kernels"]
-    alone = ["## Kernels by themselves", ALONE.strip(), alone_table(data)] if "alone" in data else []
     return "\n\n".join([
         answer, "![Time a packet by its length](core.svg)", figure_table(FIGURES, data),
         f"## Time a packet\n\nNanoseconds ({best}); in brackets by the bare loop's. Warm:", by_mode(data["warm"], time_cell), "Large:",
-        by_mode(data["large"], time_cell), "By instruction set:", kernel_table(data), *alone, "## Instructions a packet", COUNTING.strip(),
+        by_mode(data["large"], time_cell), "By instruction set:", kernel_table(data), "## Kernels by themselves", ALONE.strip(), alone_table(data), "## Instructions a packet", COUNTING.strip(),
         by_mode(data["instructions"], count_cell), beside_addition(data), "## How it is measured", READING.strip()])
 
 

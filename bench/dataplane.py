@@ -261,15 +261,12 @@ def answer(data):
 
 
 def pages(data):
-    nothing = ["## Over a device that moves data for nothing", OVER_NOTHING.strip(), nothing_table(data)] if "over_nothing" in data else []
-    counts = ["## What a sum touches", COUNTED.strip(), counted_table(data)] if "counted" in data else []
-    rdma = ["## SwitchML by RDMA", BY_RDMA.strip(), rdma_table(data)] if "by_rdma" in data else []
-    lcores = ["## Two lcores", TWO_LCORES.strip(), lcores_table(data)] if "two_lcores" in data else []
-    latency = ["## One frame at a time", ONE_BY_ONE.strip(), latency_table(data)] if "one_by_one" in data else []
     return {"dataplane": "\n\n".join([
-        answer(data), "![Frames a second by size](dataplane.svg)", figure_table(FIGURES, data), *nothing, *counts, *lcores, *rdma, "## By size of the frames",
-        size_table(data, "aggregated"), size_table(data, "switched"), "## Kinds of jobs", job_table(data), *latency, "## Open loop",
-        OPEN_LOOP.strip(), load_table(data), "## Replayed from memory", REPLAYED.strip(), replay_table(data), "## How it is measured",
+        answer(data), "![Frames a second by size](dataplane.svg)", figure_table(FIGURES, data),
+        "## Over a device that moves data for nothing", OVER_NOTHING.strip(), nothing_table(data), "## What a sum touches", COUNTED.strip(), counted_table(data),
+        "## Two lcores", TWO_LCORES.strip(), lcores_table(data), "## SwitchML by RDMA", BY_RDMA.strip(), rdma_table(data), "## By size of the frames",
+        size_table(data, "aggregated"), size_table(data, "switched"), "## Kinds of jobs", job_table(data),
+        "## One frame at a time", ONE_BY_ONE.strip(), latency_table(data), "## Open loop", OPEN_LOOP.strip(), load_table(data), "## Replayed from memory", REPLAYED.strip(), replay_table(data), "## How it is measured",
         READING.strip(), f"Of swagg's answers {data['checked']:,} were compared; all were right."])}
 
 

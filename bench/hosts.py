@@ -181,7 +181,7 @@ def link_table(data):
 
 
 def thread_table(data):
-    rows = [(THREADS[row["setting"]], row["threads"], Sample(row["ms"]).spread(1)) for row in data.get("threads", ())]
+    rows = [(THREADS[row["setting"]], row["threads"], Sample(row["ms"]).spread(1)) for row in data["threads"]]
     return table(("where", "threads of a rank", "time (ms), median (extremes)"), rows, "lrr")
 
 
@@ -196,13 +196,9 @@ def memory_line(data):
     return f"Ranks of a host share {memory['bytes'] / (1 << 20):.1f} MiB, of whatever length tensors are: {memory['bytes'] / memory['ranks'] / (1 << 20):.1f} MiB for each of {memory['ranks']}."
 
 
-def threads_part(data):
-    return ("One rank on each of four hosts:", thread_table(data)) if data.get("threads") else ()
-
-
 def pages(data):
     return {"hosts": "\n\n".join([answer(data), "![Times of an allreduce of four ranks on each of four hosts](hosts.svg)", figure_table(FIGURES, data), time_table(data),
-                                  "One rank on each of four hosts with one link or two, 4 MiB:", link_table(data), *threads_part(data), "Four ranks on one host, by size:", size_table(data), memory_line(data), "What was tried to find Open MPI's best:",
+                                  "One rank on each of four hosts with one link or two, 4 MiB:", link_table(data), "One rank on each of four hosts:", thread_table(data), "Four ranks on one host, by size:", size_table(data), memory_line(data), "What was tried to find Open MPI's best:",
                                   best.tried_table(data["tried"], SETTINGS), "## How it is measured", READING.strip()])}
 
 

@@ -277,11 +277,9 @@ def numbers_page(data):
               f"{Sample(data['figures']['scaling_overhead']).median - 1:.1%} of the time that floats take. The sizes that compare worst: "
               f"{slowest}.")
     tables = [part for setting, words in SETTINGS.items() for part in (f"Allreduce by size, {words}:", size_table(data, setting))]
-    if "bounds" in data:
-        tables = ["Links with a limit, 20 MiB, beside what framing leaves:", bound_table(data), *(["What a call takes of the CPUs:", cpu_table(data)] if "cpu" in data else []), *tables,
-                  "What the shim measured and chose:", choice_table(data)]
-    return "\n\n".join([answer, "![Speed of an allreduce by its size](numbers.svg)", figure_table(FIGURES, data), *tables,
-                        "What was tried to find Open MPI's best:", best.tried_table(data["tried"], SEARCHED), "## How it is measured", READING.strip()])
+    return "\n\n".join([answer, "![Speed of an allreduce by its size](numbers.svg)", figure_table(FIGURES, data),
+                        "Links with a limit, 20 MiB, beside what framing leaves:", bound_table(data), "What a call takes of the CPUs:", cpu_table(data), *tables,
+                        "What the shim measured and chose:", choice_table(data), "What was tried to find Open MPI's best:", best.tried_table(data["tried"], SEARCHED), "## How it is measured", READING.strip()])
 
 
 def operation_table(arithmetic):

@@ -177,24 +177,21 @@ def pages(data):
               f"{Sample(found['thc_vs_best']).median:.2f} times as fast as the best that Open MPI has. Four ranks' mean errs by "
               f"{Sample(found['thc_nmse_b4_n4']).median:.2%} of its square; a network that is trained by such sums learns "
               f"{Sample(found['thc_time_to_accuracy_speedup']).median:.1f} times as fast.")
-    gradients = ["Of gradients:", errors_table(data, "gradient_")] if "gradient_errors" in data else []
     return {"thc": "\n\n".join([
         answer, "![Seconds that an allreduce takes](thc_time.svg)", "![Error by the number of workers](thc.svg)", figure_table(FIGURES, data), seconds_table(data),
-        *thc_training.parts(data), "The error of the mean, of normal numbers:", errors_table(data), *gradients,
+        *thc_training.parts(data), "The error of the mean, of normal numbers:", errors_table(data), "Of gradients:", errors_table(data, "gradient_"),
         f"The steps ({data['kernels']}), beside memcpy of the same floats:", "![Time of each step](thc_steps.svg)", steps_table(data),
-        *bounds(data), "## How it is measured", READING.strip(), thc_training.READING.strip()])}
+        bounds(data), "## How it is measured", READING.strip(), thc_training.READING.strip()])}
 
 
 def bounds(data):
     """What the speed over links without a limit depends on."""
     found = data["figures"]
-    if "thc_cpu_computing" not in found:
-        return []
     share = Sample(found["thc_cpu_computing"]).median
     cost = sum(Sample(found[f"thc_{step}_ns_a_float"]).median for step in RANK_STEPS)
-    return [f"Over links without a limit CPUs are the bound, which ranks and switch share here. Compressed, there are a quarter of the packets and less, but a rank "
+    return (f"Over links without a limit CPUs are the bound, which ranks and switch share here. Compressed, there are a quarter of the packets and less, but a rank "
             f"computes {cost:.2f} ns a float: {share:.0%} of the time of an allreduce, if all CPUs do nothing else meanwhile. Both together make it "
-            f"{Sample(found['thc_cpu_vs_float']).median:.2f} times as fast as that of floats."]
+            f"{Sample(found['thc_cpu_vs_float']).median:.2f} times as fast as that of floats.")
 
 
 def error_panel(data, what, heading):
@@ -207,9 +204,7 @@ def error_panel(data, what, heading):
 
 
 def plots(data):
-    panels = [error_panel(data, "", "The same normal vector on all")]
-    if "gradient_errors" in data:
-        panels.append(error_panel(data, "gradient_", "Each worker's own gradient"))
+    panels = [error_panel(data, "", "The same normal vector on all"), error_panel(data, "gradient_", "Each worker's own gradient")]
     bars_of_time = [(way_words(way), Sample(times), "ours" if way == "compressed" else "second" if way == "float" else "third" if way == "fp16" else "peer") for way, times in data["seconds"].items()]
     steps = [(step.replace("_", " "), Sample(data["figures"][f"thc_{step}_ns_a_float"]), "peer" if step == "memcpy" else "ours") for step in STEPS]
     return {"thc": lines("Error by the number of workers", panels),

@@ -185,13 +185,10 @@ def late_times(data):
 
 def parts(data):
     """What of the page is about training."""
-    found = ["![Seconds until the accuracy](thc_training.svg)", time_table(data["training"], DIGITS_ACCURACY, digits_words)]
-    if "text" in data:
-        found += ["The language model:", time_table(data["text"], TEXT_ACCURACY, text_words)]
-    if "process" in data:
-        found += ["Where packets are lost, and where workers come late:", "![Accuracy by epoch](thc_resilience.svg)", losses_table(data), late_table(data),
-                  late_times(data)]
-    return found
+    return ["![Seconds until the accuracy](thc_training.svg)", time_table(data["training"], DIGITS_ACCURACY, digits_words),
+            "The language model:", time_table(data["text"], TEXT_ACCURACY, text_words),
+            "Where packets are lost, and where workers come late:", "![Accuracy by epoch](thc_resilience.svg)", losses_table(data), late_table(data),
+            late_times(data)]
 
 
 # --- plots ------------------------------------------------------------------------------------------------------------
@@ -219,10 +216,6 @@ def seconds(rows, heading, words):
 
 
 def plots(data):
-    panels = [seconds(data["training"], f"Training to an accuracy of {DIGITS_ACCURACY}: digits", digits_words)]
-    if "text" in data:
-        panels.append(seconds(data["text"], f"... of {TEXT_ACCURACY}: a language model", text_words))
-    found = {"thc_training": bars("Training over links of 100 Mbit/s", panels)}
-    if "process" in data:
-        found["thc_resilience"] = resilience(data)
-    return found
+    panels = [seconds(data["training"], f"Training to an accuracy of {DIGITS_ACCURACY}: digits", digits_words),
+              seconds(data["text"], f"... of {TEXT_ACCURACY}: a language model", text_words)]
+    return {"thc_training": bars("Training over links of 100 Mbit/s", panels), "thc_resilience": resilience(data)}
