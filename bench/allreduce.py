@@ -3,7 +3,7 @@ from functools import partial
 
 import records
 import rooms
-from figures import Figure, Sample, figure_table, found, table
+from figures import Figure, Sample, figure_table, table
 from plot import Panel, bars
 
 MEASURES = rooms.MPI  # rooms.py
@@ -123,7 +123,7 @@ def collect(directory):
               "hosts_cpu_ms": [row["cpu_us"] / 1e3 for row in group], "switch_cpu_ms": [row["switch_cpu_us"] / 1e3 for row in group],
               "gbit_s": [group[0]["bytes"] * 8 / taken / 1e9 for taken in seconds[setting, variant, op]]}
              for (setting, variant, op), group in sorted(rows.items(), key=lambda item: list(SETTINGS).index(item[0][0]))]
-    return {"measured": records.measured(len(seconds["200mbit", "swagg", "allreduce"]), MEASURES), "figures": found(ways(directory)), "times": times}
+    return {"times": times}
 
 
 def time_table(data):

@@ -6,4 +6,4 @@ from parts import atp_alone, atp_congestion, atp_forwarding, atp_jobs, atp_loss
 MEASURES = (*rooms.WORKERS, "lib/core/atp", "lib/core/share", "lib/core/transfer", "server")  # rooms.py
 
 PARTS = {"atp_alone": atp_alone, "atp_loss": atp_loss, "atp_forwarding": atp_forwarding, "atp_jobs": atp_jobs, "atp_congestion": atp_congestion}
-FIGURES, ways, collect, pages, plots = parted.bench("atp", PARTS, MEASURES)
+FIGURES, ways, collect, pages, plots = parted.bench("atp", PARTS)

@@ -2,7 +2,7 @@
 from functools import partial
 
 import records
-from figures import Figure, Sample, figure_table, found, table
+from figures import Figure, Sample, figure_table, table
 from plot import Panel, bars
 
 MEASURES = ("mpi-proxy", "lib/core/kernels", "lib/core/mpitcp", "lib/core/wire")  # rooms.py
@@ -54,9 +54,8 @@ def ways(directory):
 
 
 def collect(directory):
-    rows = [{"bytes": SIZES[size][0], "way": way, "ms": [us / 1e3 for us in column(directory, size, way, "median_us")],
-             "into_root": [carried / SIZES[size][0] for carried in column(directory, size, way, "into_root")]} for size in SIZES for way in WAYS]
-    return {"measured": records.measured(len(rows[0]["ms"]), MEASURES), "figures": found(ways(directory)), "ways": rows}
+    return {"ways": [{"bytes": SIZES[size][0], "way": way, "ms": [us / 1e3 for us in column(directory, size, way, "median_us")],
+                      "into_root": [carried / SIZES[size][0] for carried in column(directory, size, way, "into_root")]} for size in SIZES for way in WAYS]}
 
 
 def answer(data):

@@ -6,7 +6,7 @@ import best
 import records
 import rooms
 from allreduce import FRAMING, RATE
-from figures import Figure, Sample, figure_table, found, table
+from figures import Figure, Sample, figure_table, table
 
 MEASURES = rooms.MPI  # rooms.py
 
@@ -123,12 +123,10 @@ def ways(directory):
 
 def collect(directory):
     reports = records.reports(directory)
-    runs = posted(reports)
     beside = [{"links": links, "op": op, "variant": variant, "seconds": taken}
               for (links, variant, op), taken in sorted(seconds_of(reports).items(), key=lambda item: (item[0][0], item[0][2])) if variant in VARIANTS]
-    times = [{"links": links, "what": what, "seconds": [s[what] for s in group]} for links, group in sorted(runs.items()) for what in WHATS]
-    return {"measured": records.measured(len(next(iter(runs.values()))), MEASURES), "figures": found(ways(directory)), "beside": beside, "posted": times,
-            "sizes": sizes_of(reports), "tried": best.candidates_of(reports)}
+    times = [{"links": links, "what": what, "seconds": [s[what] for s in group]} for links, group in sorted(posted(reports).items()) for what in WHATS]
+    return {"beside": beside, "posted": times, "sizes": sizes_of(reports), "tried": best.candidates_of(reports)}
 
 
 def answer(data):

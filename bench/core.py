@@ -109,8 +109,7 @@ def collect(directory):
     counted = [{"type": key[0], "mode": key[1], "kernels": key[2], "k": key[3], "locate": locate[key], "apply": apply[key],
                 "memcpy": memcpy[key], "loop": loop[key]} for key in sorted(apply, key=lambda key: (key[1], key[0], key[3]))]
     checksums = instructions(directory, "time_checksum")
-    return {"measured": records.measured(None, MEASURES), "figures": json.loads(records.text(directory, "core.json")),
-            **parsed(records.text(directory, "core.txt")), "instructions": counted,
+    return {**parsed(records.text(directory, "core.txt")), "instructions": counted,
             "checksum_instructions": [{"of": of, "kernels": kernels, "bytes": length, "instructions": checksums[of, kernels, length]}
                                       for of, kernels, length in sorted(checksums)]}
 

@@ -3,7 +3,7 @@ from functools import partial
 
 import records
 import rooms
-from figures import Figure, Sample, figure_table, found, table
+from figures import Figure, Sample, figure_table, table
 from plot import Panel, lines
 
 MEASURES = (*rooms.SWITCH, "bench/cold.c", "bench/cold_buffers.c", "bench/lcore.c", "bench/lcore_frames.c", "bench/lcore_packets.c",
@@ -174,7 +174,6 @@ def collect(directory):
     sizes = {what: sorted(int(key.split(",")[1]) for _, key in rows if key.startswith(what + ",")) for what in ("aggregated", "replayed")}
     sizes["replayed"] = sorted(set(sizes["replayed"]))
     return {
-        "measured": records.measured(len(rows["swagg", "aggregated,1076"]), MEASURES), "figures": found(ways(directory)),
         "over_nothing": [over_nothing(rows, size, memory, checksums) for memory in ("cold", "warm") for checksums in ("device", "switch")
                          for size in BOUND],
         "counted": [counted(rows, size, checksums) for checksums in ("device", "switch") for size in BOUND],

@@ -6,7 +6,7 @@ import best
 import records
 import rooms
 from best import size_name
-from figures import Figure, Sample, figure_table, found, table
+from figures import Figure, Sample, figure_table, table
 from plot import Panel, bars
 
 MEASURES = (*rooms.MPI, "lib/core/local")  # rooms.py
@@ -155,7 +155,7 @@ def collect(directory):
     times = [{"setting": setting, "variant": variant, **{name: [row[key] / 1e3 for row in rows[setting, variant]] for name, key in
                                                         (("ms", "median_us"), ("hosts_cpu_ms", "cpu_us"), ("switch_cpu_ms", "switch_cpu_us"))}}
              for setting in SETTINGS for variant in VARIANTS if (setting, variant) in rows]
-    return {"measured": records.measured(len(rows["200mbit", "swagg"]), MEASURES), "figures": found(ways(directory)), "times": times, "links": links_of(reports),
+    return {"times": times, "links": links_of(reports),
             "threads": [{"setting": setting, "threads": int(count), "ms": ms} for (setting, count), ms in sorted(threads_of(reports).items())],
             "sizes": [{"bytes": size, **us} for size, us in sizes_of(reports).items()], "memory": reports["one", "memory", "shared"][0],
             "tried": best.candidates_of(reports)}

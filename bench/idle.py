@@ -2,7 +2,7 @@
 import records
 import rooms
 from statistics import median
-from figures import Figure, Sample, figure_table, found, table
+from figures import Figure, Sample, figure_table, table
 from plot import Panel, bars
 
 MEASURES = rooms.WORKERS  # rooms.py
@@ -57,7 +57,7 @@ def collect(directory):
         if name != "bridge":
             row |= {"cpu": [run["cpu"] for run in rows[name]], "allreduce_us": [t for run in rows[name] for t in run["allreduce_us"]]}
         settings.append(row)
-    return {"measured": records.measured(len(rows["busy"]), MEASURES), "figures": found(ways(directory)), "settings": settings}
+    return {"settings": settings}
 
 
 def setting_table(data):

@@ -57,8 +57,7 @@ def collect(directory):
     seconds = seconds_of(directory)
     times = [{"variant": variant, "loss": float(loss), "seconds": seconds[f"{loss}pct", variant]}
              for variant in VARIANTS for loss in ("0", *LOSSES)]
-    return {"measured": records.measured(len(times[0]["seconds"]), MEASURES), "figures": found(ways(directory)) | json.loads(records.text(directory, "sim.json")), "times": times,
-            "simulated": simulated(records.text(directory, "sim.txt"))}
+    return {"figures": found(ways(directory)) | json.loads(records.text(directory, "sim.json")), "times": times, "simulated": simulated(records.text(directory, "sim.txt"))}
 
 
 def simulator_table(data):

@@ -234,8 +234,7 @@ def ways(directory):
 def collect(directory):
     reports = records.reports(directory)
     arithmetic = json.loads(records.text(directory, "operations.json"))
-    figures = found(ways(directory)) | arithmetic_figures(arithmetic)
-    return {"measured": records.measured(len(figures["scaling_overhead"]), MEASURES), "figures": figures, "sizes": sizes_of(reports),
+    return {"figures": found(ways(directory)) | arithmetic_figures(arithmetic), "sizes": sizes_of(reports),
             "choices": choices_of(reports), "bounds": bounds_of(reports), "cpu": cpu_of(reports), "tried": best.candidates_of(reports), "arithmetic": arithmetic}
 
 

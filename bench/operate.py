@@ -6,4 +6,4 @@ from parts import metrics_cost, restart, scrape, why
 MEASURES = (*rooms.WORKERS, "lib/host/metrics", "lib/host/views", "swagg/show", "swaggctl")  # rooms.py
 
 PARTS = {"metrics_cost": metrics_cost, "scrape": scrape, "why": why, "restart": restart}
-FIGURES, ways, collect, pages, plots = parted.bench("operate", PARTS, MEASURES)
+FIGURES, ways, collect, pages, plots = parted.bench("operate", PARTS)

@@ -13,26 +13,27 @@ def figures_of(parts):
     return tuple(figure for part in parts.values() for figure in part.FIGURES)
 
 
-def collect(parts, directory, paths, before=0):
-    """paths: what is measured. before: how many words a record's name has between its run and its part."""
+def measured_parts(parts, directory, before):
+    """[(name, part, its rows)] of those that were. before: how many words a record's name has between its run and its part."""
     rows = records.reports(directory)
+    own = {name: {key[before + 1:]: reports for key, reports in rows.items() if key[before] == name} for name in parts}
+    return [(name, part, own[name]) for name, part in parts.items() if own[name]]
+
+
+def collect(parts, directory, before=0):
     found = {"figures": {}}
-    for name, part in parts.items():
-        own = {key[before + 1:]: reports for key, reports in rows.items() if key[before] == name}
-        if own:
-            figures, found[name] = part.collect(own)
-            found["figures"] |= figures
-    return {"measured": records.measured(max(len(reports) for reports in rows.values()), paths), **found}
+    for name, part, rows in measured_parts(parts, directory, before):
+        figures, found[name] = part.collect(rows)
+        found["figures"] |= figures
+    return found
 
 
 def ways(parts, directory, before=0):
     """A part that was not measured to its end has none of its figures."""
-    rows = records.reports(directory)
     made = {}
-    for name, part in parts.items():
-        own = {key[before + 1:]: reports for key, reports in rows.items() if key[before] == name}
-        collected = functools.cache(lambda part=part, own=own: part.collect(own)[0])
-        made |= {figure.name: lambda collected=collected, name=figure.name: collected()[name] for figure in part.FIGURES if own}
+    for _, part, rows in measured_parts(parts, directory, before):
+        collected = functools.cache(lambda part=part, rows=rows: part.collect(rows)[0])
+        made |= {figure.name: lambda collected=collected, name=figure.name: collected()[name] for figure in part.FIGURES}
     return made
 
 
@@ -50,8 +51,8 @@ def plots(parts, data):
     return made
 
 
-def bench(name, parts, paths, before=0):
+def bench(name, parts, before=0):
     """What a benchmark of nothing but parts has (report.py): FIGURES, ways, collect, pages, plots."""
     return (figures_of(parts), functools.partial(ways, parts, before=before),
-            lambda directory: collect(parts, directory, paths, before), lambda data: {name: page(parts, data)},
+            functools.partial(collect, parts, before=before), lambda data: {name: page(parts, data)},
             functools.partial(plots, parts))

@@ -3,7 +3,7 @@ from functools import partial
 
 import records
 import rooms
-from figures import Figure, Sample, found, table
+from figures import Figure, Sample, table
 from plot import Panel, bars
 
 MEASURES = rooms.SWITCH  # rooms.py
@@ -56,7 +56,7 @@ def collect(directory):
             group = rows[form, frame]
             placements.append({"form": form, "frame": frame, "mpps": [row["answers_pps"] / 1e6 for row in group],
                                "idle": [row["idle"] for row in group]})
-    return {"measured": records.measured(len(placements[0]["mpps"]), MEASURES), "figures": found(ways(directory)), "placements": placements}
+    return {"placements": placements}
 
 
 def ratio(data, form, frame):

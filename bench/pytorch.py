@@ -4,7 +4,7 @@ from statistics import mean, median
 
 import records
 import rooms
-from figures import Figure, Sample, figure_table, found, table
+from figures import Figure, Sample, figure_table, table
 from plot import Panel, bars
 
 MEASURES = (*rooms.WORKERS, "python", "nccl")  # rooms.py
@@ -88,9 +88,7 @@ def ways(directory):
 
 
 def collect(directory):
-    rows = steps(directory)
-    return {"measured": records.measured(len(next(iter(rows.values()))), MEASURES), "figures": found(ways(directory)),
-            "steps": [{"links": links, "way": way, "seconds": seconds(group)} for (links, way), group in sorted(rows.items())]}
+    return {"steps": [{"links": links, "way": way, "seconds": seconds(group)} for (links, way), group in sorted(steps(directory).items())]}
 
 
 def answer(data):

@@ -18,8 +18,9 @@ def machine():
     return f"{model}, {len(os.sched_getaffinity(0))} cores, {gib} GiB, Linux {platform.release()}"
 
 
-def measured(runs, paths):
+def measured(directory, paths):
     """paths: what is measured (rooms.py)"""
+    runs = max((int(os.path.basename(path).split(",")[0]) for path in glob.glob(os.path.join(directory, "*,*.json"))), default=None)
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     return {"machine": machine(), "runs": runs, "date": today, "commit": rooms.measured_commit(paths)}
 

@@ -4,7 +4,7 @@ from functools import partial
 import records
 import rooms
 from best import size_name
-from figures import Figure, Sample, found, table
+from figures import Figure, Sample, table
 from plot import Panel, lines
 
 MEASURES = rooms.MPI  # rooms.py
@@ -55,8 +55,7 @@ def ways(directory):
 
 def collect(directory):
     ms = milliseconds(directory)
-    times = [{"timing": timing, "variant": variant, "kib": size >> 10, "ms": taken} for (variant, timing, size), taken in ms.items()]
-    return {"measured": records.measured(len(times[0]["ms"]), MEASURES), "figures": found(ways(directory)), "times": times}
+    return {"times": [{"timing": timing, "variant": variant, "kib": size >> 10, "ms": taken} for (variant, timing, size), taken in ms.items()]}
 
 
 def ratio(data, timing, variant, kib):

@@ -5,7 +5,7 @@ from functools import partial
 
 import records
 import rooms
-from figures import Figure, Sample, figure_table, found, table
+from figures import Figure, Sample, figure_table, table
 from plot import Panel, bars
 
 MEASURES = (*rooms.WORKERS, "replay", "sim/replay", "sim/adder.c")  # rooms.py
@@ -95,8 +95,7 @@ def collect(directory):
     sim, runs = simulated(directory), measured(directory)
     on_hosts = [{"model": MODELS[model], "way": way, "step_ms": steps(runs, model, way), "communication_ms": [run["communication_ms"] for run in group],
                  "overlap_ms": [run["overlap_ms"] for run in group]} for (model, way), group in sorted(runs.items())]
-    return {"measured": records.measured(max(len(group) for group in runs.values()), MEASURES), "figures": found(ways(directory)),
-            "simulated": {what: list(rows.values()) for what, rows in sim.items()}, "hosts": on_hosts}
+    return {"simulated": {what: list(rows.values()) for what, rows in sim.items()}, "hosts": on_hosts}
 
 
 # --- the page -------------------------------------------------------------------------------------------------------

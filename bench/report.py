@@ -7,9 +7,10 @@ report.py look NAME RECORDS [--json FILE]                         prints the fig
 report.py render [--docs DIRECTORY]                               makes pages and plots again, without measuring
 report.py check [--docs DIRECTORY]                                fails if that would change anything
 
-A benchmark is a module, bench/NAME.py (NAME_bench.py, where Python has a NAME): MEASURES is what it measures (rooms.py); collect(directory) returns its data, ways(directory)
-functions that give its figures, by their names, of what records there are; FIGURES are the
-figures, some of them for the first screen; pages(data) returns {page: Markdown between the page's markers}; plots(data) returns {name: SVG}."""
+A benchmark is a module, bench/NAME.py (NAME_bench.py, where Python has a NAME): MEASURES is what it measures (rooms.py); FIGURES are the
+figures, some of them for the first screen; ways(directory) returns functions that give them, by their names, of what records there are;
+collect(directory) returns what else its pages need, and "figures", where these are not just what its ways give; pages(data) returns {page: Markdown between
+the page's markers}; plots(data) returns {name: SVG}."""
 import argparse
 import functools
 import importlib
@@ -135,7 +136,9 @@ def check(docs):
 
 def collect(name, directory, docs, json_file):
     module = module_of(name)
-    data = module.collect(directory)
+    more = module.collect(directory)
+    found = more.pop("figures", None) or figures.found(module.ways(directory))
+    data = {"measured": records.measured(directory, module.MEASURES), "figures": found, **more}
     text = dump(data) + "\n"
     for path, content in ({data_file(docs, name): text} | rendered(docs, {name: text})).items():  # nothing is written if a page cannot be made
         path.write_text(content)

@@ -7,4 +7,4 @@ from parts import bump, case1, case2, rules, scale, tree
 MEASURES = (*rooms.WORKERS, "lib/core/clone", "lib/core/gather", "lib/core/hostagg", "lib/core/relay", "sim/scale", "traffic/samples")  # rooms.py
 
 PARTS = {"tree": tree, "case1": case1, "case2": case2, "bump": bump, "rules": rules, "scale": scale}
-FIGURES, ways, collect, pages, plots = parted.bench("switches", PARTS, MEASURES)
+FIGURES, ways, collect, pages, plots = parted.bench("switches", PARTS)

@@ -5,7 +5,7 @@ from functools import partial
 import records
 import rooms
 import thc_training
-from figures import Figure, Sample, figure_table, found, table
+from figures import Figure, Sample, figure_table, table
 from plot import Panel, bars, lines
 from thc_training import SLOW
 
@@ -138,7 +138,7 @@ def collect(directory):
     alone = reports["alone",]
     by_algorithm = openmpi(reports)
     thc = taken(reports, "100mbit", "thc")
-    return {"measured": records.measured(len(thc), MEASURES), "figures": found(ways(directory)), "kernels": alone[0]["kernels"],
+    return {"kernels": alone[0]["kernels"],
             **{name: alone[0][name] for name in ("errors", "others", "gradient_errors", "gradient_others")},
             **thc_training.collect(reports),
             "seconds": {"fp16": [us / 1e6 for us in taken(reports, "100mbit", "fp16")], "compressed": [us / 1e6 for us in thc], "float": [us / 1e6 for us in taken(reports, "100mbit", "none")],
