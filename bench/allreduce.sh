@@ -8,11 +8,9 @@ set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-runs=$1
-records=$2
 LIMITED_TENSOR="20M 2 1"
 FREE_TENSOR="16M 8 2"
-[ -z "${3:-}" ] || LIMITED_TENSOR="8M 2 1"
+[ -z "$quick" ] || LIMITED_TENSOR="8M 2 1"
 RING=(--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_allreduce_algorithm 4)
 
 on_bridge() {

@@ -11,8 +11,6 @@ set -euo pipefail
 # shellcheck source=script/lib/parts.sh
 . "$NET_LIB/parts.sh"
 
-# shellcheck disable=SC2034 # the parts' and measure_parts'
-records=$2 quick=$3 wanted=("${@:4}")
 WORKERS=3
 SERVER=3            # its host
 ECN_ABOVE=50000     # bytes that wait for a port: some 20 frames

@@ -10,10 +10,8 @@ set -euo pipefail
 # shellcheck source=script/lib/mpi-proxy.sh
 . "$NET_LIB/mpi-proxy.sh"
 
-runs=$1
-records=$2
 sizes=("262144 20" "1048576 10" "10485760 3")
-[ -z "${3:-}" ] || sizes=("262144 5" "1048576 3" "10485760 1")
+[ -z "$quick" ] || sizes=("262144 5" "1048576 3" "10485760 1")
 
 # Also while the program begins and ends, which is little beside its calls.
 into_root() { # CALLS COMMAND...

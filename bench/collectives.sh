@@ -10,9 +10,6 @@ set -euo pipefail
 # shellcheck source=bench/best.sh
 . "$(dirname "${BASH_SOURCE[0]}")/best.sh"
 
-runs=$1
-records=$2
-quick=${3:-}
 rounds=5
 OPS=(bcast allgather reduce_scatter barrier)
 # Algorithms of coll_tuned's for several ranks, by number, those that cut tensors with a segment.

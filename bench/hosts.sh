@@ -10,9 +10,6 @@ set -euo pipefail
 # shellcheck source=bench/best.sh
 . "$(dirname "${BASH_SOURCE[0]}")/best.sh"
 
-runs=$1
-records=$2
-quick=${3:-}
 # Ranks as mpirun places them by itself, host by host, which is the best for Open MPI's rings, too; within a host it has shared memory.
 NET_MAP_BY=slot
 NET_BTL=vader,tcp,self

@@ -1,15 +1,17 @@
 # shellcheck shell=bash
 # What the benchmarks of MPI programs share: one measurement is one run of a program on the hosts of script/lib/netns.sh, and
 # leaves one file, its record. What has a record already is not measured again, so that a benchmark which failed half-way goes on
-# from there. The caller sets $records, where they go, and $run; and $ranks, if there are not 4 of them.
+# from there. The caller sets $run; and $ranks, if there are not 4 of them.
 
 # shellcheck source=script/lib/netns.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../script/lib/netns.sh"
+# shellcheck disable=SC2034 # the benchmarks'
+runs=$1 records=$2 quick=${3:-}
 MPI_PERF=$NET_BUILD/bench/mpi-perf
 SHIM=$NET_BUILD/mpi-shim/libswagg-mpi.so
 
 record_of() { # NAME
-    # shellcheck disable=SC2154 # the caller's
+    # shellcheck disable=SC2154 # run: the caller's
     echo "$records/$run,$1.json"
 }
 

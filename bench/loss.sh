@@ -8,11 +8,8 @@ set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-runs=$1
-records=$2
-
 tensor="20M 2 1"
-[ -z "${3:-}" ] || tensor="8M 2 1"
+[ -z "$quick" ] || tensor="8M 2 1"
 net_begin bench
 net_hosts 4
 net_limit 200mbit

@@ -10,10 +10,6 @@ set -euo pipefail
 # shellcheck source=bench/best.sh
 . "$(dirname "${BASH_SOURCE[0]}")/best.sh"
 
-runs=$1
-records=$2
-quick=${3:-}
-
 # --- the best of Open MPI (best.sh) ----------------------------------------------------------------------------------------------
 
 ALLREDUCE=(1 2 3 4 6 "5 "{16384,65536,262144,1048576})

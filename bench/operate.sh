@@ -9,8 +9,8 @@ set -euo pipefail
 # shellcheck source=script/lib/parts.sh
 . "$NET_LIB/parts.sh"
 
-# shellcheck disable=SC2034 # the parts' and measure_parts'
-records=$2 quick=$3 wanted=("${@:4}") METRICS_PORT=9273
+# shellcheck disable=SC2034 # the parts'
+METRICS_PORT=9273
 
 net_begin operate
 measure_parts "$1" metrics_cost scrape why restart

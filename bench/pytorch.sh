@@ -9,11 +9,9 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 "$(dirname "${BASH_SOURCE[0]}")/../script/bootstrap" torch
 
-runs=$1
-records=$2
 steps=5
 turns=4 # of calls from Python and from C, whose ranks are not on the same CPUs each time
-[ -z "${3:-}" ] || steps=1 turns=1
+[ -z "$quick" ] || steps=1 turns=1
 
 rank() { # WAY RANK
     recorded_rank "$2" "$2" /usr/bin/python3 -W ignore "$NET_ROOT/bench/parts/ddp_rank.py" "$1" "$steps" "$2" 4 "$(net_ip 0)" "$(net_switch_ip)"

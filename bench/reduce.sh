@@ -8,9 +8,6 @@ set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-runs=$1
-records=$2
-
 measure_sizes() { # VARIANT [MPIRUN OPTION...]
     local variant=$1 timing
     shift

@@ -8,13 +8,11 @@ set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-runs=$1
-records=$2
 profiles=$NET_ROOT/replay/profiles
 models=(deeplight vgg19 bert)
 SCALE=100 # so many times slower than 10 Gb/s are the hosts' links, and so many times fewer the bytes of models
 steps=5
-[ -z "${3:-}" ] || steps=2
+[ -z "$quick" ] || steps=2
 
 simulate() { # WHAT PROFILE... [OPTION...]
     [ ! -s "$records/sim_$1.json" ] || return 0
@@ -47,7 +45,7 @@ step_ms() { # WAY
 all=("$profiles"/*.profile)
 three=("${models[@]/#/$profiles/}")
 three=("${three[@]/%/.profile}")
-if [ -n "${3:-}" ]; then
+if [ -n "$quick" ]; then
     simulate 10g "${three[@]}" --gbps 10
 else
     simulate 10g "${all[@]}" --gbps 10

@@ -9,8 +9,5 @@ set -euo pipefail
 # shellcheck source=script/lib/parts.sh
 . "$NET_LIB/parts.sh"
 
-# shellcheck disable=SC2034 # the parts' and measure_parts'
-records=$2 quick=$3 wanted=("${@:4}")
-
 net_begin switches
 measure_parts "$1" tree case1 case2 bump rules scale

@@ -10,12 +10,8 @@ set -euo pipefail
 . "$NET_LIB/memif.sh"
 # shellcheck source=script/lib/dut.sh
 . "$NET_LIB/dut.sh"
-
 # shellcheck source=script/lib/parts.sh
 . "$NET_LIB/parts.sh"
-
-# shellcheck disable=SC2034 # the parts', dut.sh's, and of measure_parts
-records=$2 quick=$3 wanted=("${@:4}")
 
 net_begin tenancy
 take_hugepages

@@ -12,10 +12,6 @@ set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-runs=$1
-records=$2
-quick=${3:-}
-
 EPOCHS=12
 LATE_MS=100 # thc_training.py says it, too
 LATE_EPOCHS=2
