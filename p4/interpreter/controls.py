@@ -1,7 +1,7 @@
 """Controls: their actions and tables, and what can be called in them."""
 from interpreter import parsers
 from interpreter.expressions import Expressions, Place
-from interpreter.statements import Statements, indented
+from interpreter.statements import indented
 from interpreter.tables import Table, TableError
 from interpreter.types import BOOL, LITERAL, Bits, Record
 

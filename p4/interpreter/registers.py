@@ -1,7 +1,7 @@
 """Registers and what is done to them, within the limits of a stateful ALU: those that the chip's compiler tells,
 and those that it does not (a register is executed at most once on the way of a packet)."""
 from interpreter.expressions import Expressions, Place
-from interpreter.types import LITERAL, Bits, Record
+from interpreter.types import Record
 
 STAGE_BITS = 143360 * 32  # of a register that fits a stage
 ACTIONS = 4               # of one register
