@@ -13,6 +13,8 @@
 
 #include <arpa/inet.h>
 
+const char *ps_program;
+
 static void die(const char *what)
 {
     fprintf(stderr, "swagg-ps: %s: %s\n", what, strerror(errno));
@@ -64,9 +66,9 @@ void ps_configure(const struct ps_process *ps, const char *more)
     write_file(path, lines);
 }
 
-void ps_make(struct ps_process *ps, const char *program, const char *more)
+void ps_make(struct ps_process *ps, const char *more)
 {
-    *ps = (struct ps_process){.program = program, .folder = "/tmp/swagg-ps.XXXXXX"};
+    *ps = (struct ps_process){.folder = "/tmp/swagg-ps.XXXXXX"};
     if (!mkdtemp(ps->folder))
         die("mkdtemp");
     choose_ip(ps);
@@ -76,13 +78,13 @@ void ps_make(struct ps_process *ps, const char *program, const char *more)
 
 /* What it writes to stderr is to be read from the stream. It ends with the calling thread: a test that aborts
  * leaves no server behind, whose open stdout its caller would wait for. */
-static pid_t spawn(const char *program, const char *option, const char *file, FILE **err)
+static pid_t spawn(const char *option, const char *file, FILE **err)
 {
     extern char **environ;
     char *argv[] = {"setpriv",
                     "--pdeathsig",
                     "KILL",
-                    (char *)program,
+                    (char *)ps_program,
                     (char *)(option ? option : file),
                     option ? (char *)file : NULL,
                     NULL};
@@ -119,13 +121,13 @@ void ps_start(struct ps_process *ps)
 {
     char path[64];
     snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
-    ps->pid = spawn(ps->program, NULL, path, &ps->log);
+    ps->pid = spawn(NULL, path, &ps->log);
     ps_await(ps, " serves at ");
 }
 
-void ps_begin(struct ps_process *ps, const char *program, const char *more)
+void ps_begin(struct ps_process *ps, const char *more)
 {
-    ps_make(ps, program, more);
+    ps_make(ps, more);
     ps_start(ps);
 }
 
@@ -207,7 +209,7 @@ uint64_t ps_sent_unasked(const struct ps_process *ps)
     return sent > answers ? sent - answers : 0;
 }
 
-bool ps_check(const char *program, const char *lines, int status, const char *words)
+bool ps_check(const char *lines, int status, const char *words)
 {
     char path[] = "/tmp/swagg-ps.XXXXXX", said[1024];
     int ended, fd = mkstemp(path);
@@ -216,7 +218,7 @@ bool ps_check(const char *program, const char *lines, int status, const char *wo
         die("mkstemp");
     close(fd);
     write_file(path, lines);
-    pid_t pid = spawn(program, "--check", path, &err);
+    pid_t pid = spawn("--check", path, &err);
     size_t n = fread(said, 1, sizeof said - 1, err);
     said[n] = '\0';
     fclose(err);

@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+/* It, as the build made it: set before the rest is used. */
+extern const char *ps_program;
+
 struct ps_process {
-    const char *program;
     char ip[INET_ADDRSTRLEN];
     int claim;       /* a socket: the address is this process's */
     char folder[32]; /* with the configuration and the socket for operators */
@@ -22,7 +24,7 @@ struct ps_process {
 
 /* Writes a configuration: the address, then `more`, YAML lines. Who is merely slow is not lost, unless these
  * say so. */
-void ps_make(struct ps_process *ps, const char *program, const char *more);
+void ps_make(struct ps_process *ps, const char *more);
 
 /* Another configuration, for its next start, or when it reads its file anew. */
 void ps_configure(const struct ps_process *ps, const char *more);
@@ -34,7 +36,7 @@ void ps_await(const struct ps_process *ps, const char *words);
 void ps_start(struct ps_process *ps);
 
 /* Both. */
-void ps_begin(struct ps_process *ps, const char *program, const char *more);
+void ps_begin(struct ps_process *ps, const char *more);
 
 /* SIGKILL. */
 void ps_kill(struct ps_process *ps);
@@ -56,7 +58,7 @@ uint64_t ps_counted(const struct ps_process *ps, const char *command, const char
  * ranks. */
 uint64_t ps_sent_unasked(const struct ps_process *ps);
 
-/* Whether `program --check` on a file of these lines ends with this status and has these words. */
-bool ps_check(const char *program, const char *lines, int status, const char *words);
+/* Whether `swagg-ps --check` on a file of these lines ends with this status and has these words. */
+bool ps_check(const char *lines, int status, const char *words);
 
 #endif

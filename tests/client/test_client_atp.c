@@ -9,12 +9,10 @@
 #include "ps_process.h"
 #include "unit.h"
 
-static const char *program; /* swagg-ps */
-
 static struct ps_process start(const char *more)
 {
     struct ps_process ps;
-    ps_begin(&ps, program, more);
+    ps_begin(&ps, more);
     return ps;
 }
 
@@ -347,12 +345,4 @@ TEST(what_atp_has_not_is_refused)
         CU_ASSERT_EQUAL(swagg_open(&job, &bad[i]), SWAGG_ERR_ARGUMENT);
         CU_ASSERT(says(swagg_last_error(), named[i]));
     }
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    program = argv[1];
-    seed_from_environment();
-    return unit_main();
 }

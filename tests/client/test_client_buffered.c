@@ -315,9 +315,3 @@ TEST(close_names_the_reduce_that_failed)
 {
     crew_give_up(names_the_reduce);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

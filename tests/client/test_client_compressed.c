@@ -12,8 +12,6 @@
 
 enum { LEAST = 1000, MOST_CALLS = 24 };
 
-static const char *server; /* swagg-ps */
-
 /* Some calls of a crew with the same tensor each time. */
 struct plan {
     size_t count;
@@ -631,8 +629,7 @@ TEST(a_server_sums_them_alike)
 {
     struct loop_switch *ls = start();
     struct ps_process ps;
-    ps_make(&ps, server, "");
-    ps_start(&ps);
+    ps_begin(&ps, "");
 
     for (int sum_bits = 8; sum_bits <= 16; sum_bits += 8) {
         struct plan p = {.count = 60021, .calls = 3}, q = p;
@@ -734,13 +731,4 @@ TEST(options_that_cannot_be)
     o.thc_sum_bits = 0;
     o.thc_block = 1000;
     expect_refused(o, "options.thc_block is 1000: it must be a power of two");
-}
-
-int main(int argc, char **argv)
-{
-
-    (void)argc;
-    server = argv[1];
-    seed_from_environment();
-    return unit_main();
 }

@@ -179,9 +179,3 @@ TEST(a_job_that_there_is_not_tells_nothing)
 {
     CU_ASSERT_EQUAL(swagg_on_event(NULL, on_event, NULL), SWAGG_ERR_ARGUMENT);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

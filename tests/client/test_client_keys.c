@@ -236,9 +236,3 @@ TEST(a_bad_key_file_is_named)
     loop_switch_stop(ls);
     remove_files(&files);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

@@ -307,9 +307,3 @@ TEST(a_forked_child_can_close_a_job_in_the_midst_of_a_call)
     crew_succeed(&crew);
     loop_switch_stop(ls);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

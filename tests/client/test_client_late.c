@@ -64,9 +64,3 @@ TEST(before_the_first_call_nobody_waited)
 {
     crew_succeed_alone(&(struct loop_switch_config){.seed = seed}, 2, "idle", ask_for_nothing, NULL);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

@@ -470,9 +470,3 @@ TEST(if_all_are_gone_the_job_ends)
 {
     crew_give_up(names_a_dead_switch);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

@@ -19,7 +19,6 @@
 
 enum { RANKS = 3, COMMS = 2, IN_FLIGHT = 8, COUNT = 5000 };
 
-static const char *program; /* swagg-ps */
 static struct ps_process ps;
 static const struct nccl_net *net;
 static const struct nccl_collnet *coll;
@@ -437,7 +436,7 @@ TEST(failures_of_sums_are_told)
 int main(int argc, char **argv)
 {
     (void)argc;
-    program = argv[1];
+    ps_program = argv[1];
     seed_from_environment();
     void *library = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
     if (!library || !(net = dlsym(library, "ncclNetPlugin_v8")) ||
@@ -445,7 +444,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", dlerror());
         return 1;
     }
-    ps_begin(&ps, program, "");
+    ps_begin(&ps, "");
     setenv("NCCL_SOCKET_IFNAME", "lo", 1);
     setenv("SWAGG_SWITCH", ps.ip, 1);
     setenv("SWAGG_LOCAL", "off", 1); /* each on its own host, as NCCL has it */

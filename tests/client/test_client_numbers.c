@@ -302,9 +302,3 @@ TEST(options_that_exclude_each_other)
     CU_ASSERT_EQUAL(swagg_open(&job, &o), SWAGG_ERR_ARGUMENT);
     CU_ASSERT_PTR_NOT_NULL(strstr(swagg_last_error(), "options.numbers is 3"));
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

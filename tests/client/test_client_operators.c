@@ -19,8 +19,6 @@
 #include "switchml/worker.h"
 #include "unit.h"
 
-static const char *program; /* swagg-ps */
-
 /* It is told to end: then a line that is not there is not waited for. */
 static void expect_last_words(struct ps_process *ps, const char *words)
 {
@@ -39,7 +37,7 @@ TEST(the_level_of_the_log_is_changed)
         {"\"status\"", "\"log_level\":\"notice\""},
     };
     struct ps_process ps;
-    ps_begin(&ps, program, "");
+    ps_begin(&ps, "");
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
         CU_ASSERT(ps_answers(&ps, asked[i][0], asked[i][1]));
     expect_last_words(&ps, "log level set to debug by the operator");
@@ -76,7 +74,7 @@ static bool sums(struct swagg_job *job)
 TEST(a_file_that_is_not_good_changes_nothing)
 {
     struct ps_process ps;
-    ps_begin(&ps, program, "limits: {jobs: 4}\n");
+    ps_begin(&ps, "limits: {jobs: 4}\n");
     struct swagg_job *first = expect_open(&ps, "first"), *second = expect_open(&ps, "second"), *refused;
     CU_ASSERT(ps_answers(&ps, "\"log level\", \"level\": \"debug\"", "\"ok\":true"));
     ps_configure(&ps, "limits: {jobs: 1}\nlog_level: error\npool: {slots_per_job: 2}\n");
@@ -104,7 +102,7 @@ TEST(a_file_that_is_not_good_changes_nothing)
 TEST(a_restart_is_by_the_file)
 {
     struct ps_process ps;
-    ps_begin(&ps, program, "log_level: info\n");
+    ps_begin(&ps, "log_level: info\n");
     CU_ASSERT(ps_answers(&ps, "\"log level\", \"level\": \"debug\"", "\"ok\":true"));
     ps_kill(&ps);
     ps_start(&ps);
@@ -116,7 +114,7 @@ TEST(a_restart_is_by_the_file)
 TEST(signals_are_heeded)
 {
     struct ps_process ps;
-    ps_begin(&ps, program, "");
+    ps_begin(&ps, "");
     kill(ps.pid, SIGUSR1);
     ps_await(&ps, "signal 10 (User defined signal 1) from process ");
     CU_ASSERT(ps_answers(&ps, "\"status\"", "\"ok\":true"));
@@ -140,7 +138,7 @@ TEST(strangers_are_heard_at_a_rate)
 {
     enum { AT_ONCE = 100, FLOOD = 20000, HEARD = 200 }; /* of them, 256 but for those of the job */
     struct ps_process ps;
-    ps_begin(&ps, program, "");
+    ps_begin(&ps, "");
     const int fd = connect_to(&ps);
     struct swagg_job *job = expect_open(&ps, "member");
     unsigned sent = 0;
@@ -216,7 +214,7 @@ TEST(a_member_that_floods_is_heard_at_a_rate)
 {
     enum { AT_ONCE = 100, DROPPED = 2000, FLOOD = 200000 };
     struct ps_process ps;
-    ps_begin(&ps, program, "");
+    ps_begin(&ps, "");
     const int fd = connect_to(&ps);
     struct swagg_job *job = expect_open(&ps, "other");
     struct ctl_session member;
@@ -255,7 +253,7 @@ TEST(nobody_fills_the_log_by_joining)
     unsigned about_jobs = 0;
     uint64_t seconds = 0;
     bool left_out = false, too_many = false;
-    ps_begin(&ps, program, "");
+    ps_begin(&ps, "");
     CU_ASSERT_EQUAL_FATAL(fcntl(fileno(ps.log), F_SETFL, O_NONBLOCK), 0);
     const uint64_t began = now_ns();
     while (!left_out && !too_many && 2 * A_SECOND * seconds < AT_ONCE + about_jobs) {
@@ -266,11 +264,4 @@ TEST(nobody_fills_the_log_by_joining)
     }
     CU_ASSERT_FALSE(too_many);
     CU_ASSERT_EQUAL(ps_stop(&ps), 0);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    program = argv[1];
-    return unit_main();
 }

@@ -112,9 +112,3 @@ TEST(a_switch_that_starts_while_a_rank_opens_is_waited_for)
     crew_end_well(&crew);
     loop_switch_stop(ls);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

@@ -405,9 +405,3 @@ TEST(arguments)
     CU_ASSERT_EQUAL(swagg_wait_all(NULL, 1), SWAGG_ERR_ARGUMENT);
     CU_ASSERT_EQUAL(swagg_get_fd(NULL), SWAGG_ERR_ARGUMENT);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

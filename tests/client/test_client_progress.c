@@ -69,9 +69,3 @@ TEST(small_calls_in_a_row_do_not_each_drive_it)
     for (int r = 0; r < 2; r++)
         CU_ASSERT(between[r] >= NS_PER_MS / 2);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

@@ -12,8 +12,6 @@
 
 #include "atp/terms.h"
 
-static const char *program; /* swagg-ps */
-
 enum { RANKS = 3, SERVERS_MAX = 2, LIVES = 3, CALLS_A_LIFE = 8, FIRST = 1, SECOND = 2 };
 
 /* What a job lives through. */
@@ -92,7 +90,7 @@ static void live_on(const struct way *way)
     key_file_make(key, "1");
     snprintf(tenants, sizeof tenants, "tenants: [{name: lab, key_file: %s}]\n", key);
     for (int i = 0; i < way->servers; i++) {
-        ps_begin(&ps[i], program, way->keyed ? tenants : "");
+        ps_begin(&ps[i], way->keyed ? tenants : "");
     }
     snprintf(list, sizeof list, "%s%s%s", ps[0].ip, way->servers > 1 ? "," : "",
              way->servers > 1 ? ps[1].ip : "");
@@ -148,12 +146,4 @@ TEST(a_job_with_a_checksum_outlives_both_servers_at_once)
 TEST(a_job_outlives_its_server_beside_strangers)
 {
     live_on(&(struct way){.job = "envied", .servers = 1, .killed = {FIRST, FIRST, FIRST}, .strangers = true});
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    program = argv[1];
-    seed_from_environment();
-    return unit_main();
 }

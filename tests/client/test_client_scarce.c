@@ -201,9 +201,3 @@ TEST(a_posted_call_without_a_thread_ends_the_job)
     CU_ASSERT(says(swagg_last_error(), "rank 0: no thread for posted calls"));
     swagg_close(job);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

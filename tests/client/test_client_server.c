@@ -11,8 +11,6 @@
 #include "ps_process.h"
 #include "unit.h"
 
-static const char *program; /* swagg-ps */
-
 static int sum_many(struct crew_member *m)
 {
     static const size_t counts[] = {0, 1, 17, 365, 366, 5000, 200000};
@@ -30,7 +28,7 @@ static int sum_many(struct crew_member *m)
 TEST(sums_are_right)
 {
     struct ps_process ps;
-    ps_begin(&ps, program, "");
+    ps_begin(&ps, "");
     struct crew crew = crew_at(4, ps.ip, "sums", sum_many, NULL);
     crew_succeed(&crew);
     char *counters = ps_ask(&ps, "{\"version\": 1, \"command\": \"counters\"}");
@@ -52,7 +50,7 @@ TEST(operators_see_jobs)
 {
     struct ps_process ps;
     struct gate gate = {0};
-    ps_begin(&ps, program, "");
+    ps_begin(&ps, "");
     struct crew crew = crew_at(2, ps.ip, "seen", wait_inside, &gate);
     crew_start(&crew);
     crew_await(&crew, &gate.in, 2);
@@ -82,7 +80,7 @@ TEST(operators_end_jobs)
 {
     struct ps_process ps;
     struct gate gate = {0};
-    ps_begin(&ps, program, "");
+    ps_begin(&ps, "");
     struct crew crew = crew_at(2, ps.ip, "unwanted", wait_inside, &gate);
     crew_start(&crew);
     crew_await(&crew, &gate.in, 2);
@@ -115,7 +113,7 @@ TEST(a_restart_is_outlived)
 {
     struct ps_process ps;
     struct gate gate = {0};
-    ps_begin(&ps, program, "");
+    ps_begin(&ps, "");
     struct crew crew = crew_at(3, ps.ip, "restart", sum_until_told, &gate);
     crew_start(&crew);
     crew_await(&crew, &gate.in, 6);
@@ -132,7 +130,7 @@ static bool names_the_dead_server(int deadline_ms)
     struct ps_process ps;
     struct gate gate = {0};
     bool named = true;
-    ps_begin(&ps, program, "");
+    ps_begin(&ps, "");
     struct crew crew = crew_at(2, ps.ip, "dead", sum_until_told, &gate);
     crew.options.call_timeout_ms = 2 * deadline_ms;
     crew_start(&crew);
@@ -167,7 +165,7 @@ TEST(memory_is_bounded)
     static struct crew crew[4];
     static const char *const names[] = {"a", "b", "c", "d"};
     int let_in = 0;
-    ps_begin(&ps, program, "mtu: 9000\npool: {megabytes: 1}\n");
+    ps_begin(&ps, "mtu: 9000\npool: {megabytes: 1}\n");
     for (int i = 0; i < 4 && let_in == i; i++) {
         crew[i] = crew_of_many(&ps, names[i], &gate);
         crew_start(&crew[i]);
@@ -201,7 +199,7 @@ static bool serves_with(const struct ps_process *ps, unsigned descriptors)
         dup2(ends[1], STDERR_FILENO);
         closefrom(STDERR_FILENO + 1);
         setrlimit(RLIMIT_NOFILE, &limit);
-        execl(program, program, path, NULL);
+        execl(ps_program, ps_program, path, NULL);
         _exit(1);
     }
     close(ends[1]);
@@ -221,7 +219,7 @@ TEST(a_server_without_descriptors_says_so)
     enum { FEW = 4, ENOUGH = 64 };
     struct ps_process ps;
     unsigned n = FEW;
-    ps_make(&ps, program, "");
+    ps_make(&ps, "");
     while (n < ENOUGH && !serves_with(&ps, n))
         n++;
     CU_ASSERT(n > FEW && n < ENOUGH);
@@ -242,15 +240,7 @@ TEST(configurations_are_checked)
         {"server: {ip: 10.0.0.1}\nports: [{device: kernel:eth0}]\n", "ports: unknown key"},
         {"server: {ip: 10.0.0.1}\npool: {kept_frames: 1}\n", "pool.kept_frames: unknown key"},
     };
-    CU_ASSERT(ps_check(program, "server: {ip: 10.0.0.1}\npool: {megabytes: 4096}\n", 0, ""));
+    CU_ASSERT(ps_check("server: {ip: 10.0.0.1}\npool: {megabytes: 4096}\n", 0, ""));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        CU_ASSERT(ps_check(program, bad[i][0], 2, bad[i][1]));
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    program = argv[1];
-    seed_from_environment();
-    return unit_main();
+        CU_ASSERT(ps_check(bad[i][0], 2, bad[i][1]));
 }

@@ -7,8 +7,6 @@
 #include "ps_process.h"
 #include "unit.h"
 
-static const char *program; /* swagg-ps */
-
 enum { SERVERS_MAX = 3 };
 
 /* Servers, and what a job calls them. */
@@ -21,7 +19,7 @@ struct servers {
 static void start_one(struct servers *s, const char *more)
 {
     struct ps_process *ps = &s->ps[s->n++];
-    ps_begin(ps, program, more);
+    ps_begin(ps, more);
     const size_t used = strlen(s->list);
     snprintf(s->list + used, sizeof s->list - used, "%s%s", used > 0 ? "," : "", ps->ip);
 }
@@ -316,12 +314,4 @@ static bool names_the_one_that_is_not_there(int deadline_ms)
 TEST(a_server_that_is_not_there_is_named)
 {
     crew_give_up(names_the_one_that_is_not_there);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    program = argv[1];
-    seed_from_environment();
-    return unit_main();
 }

@@ -246,9 +246,3 @@ TEST(statistics_add_up)
     }
     loop_switch_stop(ls);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

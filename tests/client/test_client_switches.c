@@ -237,9 +237,3 @@ TEST(what_takes_one_switch_is_refused_with_several)
     refuses(compressed, "options.compression and several switches");
     refuses(quorum, "options.quorum and several switches");
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

@@ -11,7 +11,6 @@
 #include "ps_process.h"
 #include "unit.h"
 
-static const char *program; /* swagg-ps */
 static const enum swagg_protocol protocols[] = {SWAGG_PROTOCOL_SWITCHML, SWAGG_PROTOCOL_ATP};
 
 enum { RANKS = 3, YAML_MAX = 512 };
@@ -36,7 +35,7 @@ static void configure(const struct lab *lab, const char *more)
 static void start(struct lab *lab)
 {
     key_file_make(lab->key, "1");
-    ps_make(&lab->ps, program, "");
+    ps_make(&lab->ps, "");
     configure(lab, "");
     ps_start(&lab->ps);
 }
@@ -228,14 +227,6 @@ TEST(configurations_are_checked)
     char yaml[YAML_MAX];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(yaml, sizeof yaml, "server: {ip: 10.0.0.1}\n%s", bad[i][0]);
-        CU_ASSERT(ps_check(program, yaml, 2, bad[i][1]));
+        CU_ASSERT(ps_check(yaml, 2, bad[i][1]));
     }
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    program = argv[1];
-    seed_from_environment();
-    return unit_main();
 }

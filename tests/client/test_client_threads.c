@@ -234,9 +234,3 @@ TEST(nothing_of_a_job_is_closed_before_all_its_threads_have_ended)
     loop_switch_stop(first);
     loop_switch_stop(second);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

@@ -266,9 +266,3 @@ TEST(overlaps_are_found)
     }
     CU_ASSERT(overlapping > 10000 && overlapping < 90000);
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}

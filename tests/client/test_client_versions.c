@@ -169,9 +169,3 @@ TEST(options_have_variables)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         CU_ASSERT_PTR_NULL(swagg_option_of_variable(others[i]));
 }
-
-int main(void)
-{
-    seed_from_environment();
-    return unit_main();
-}
