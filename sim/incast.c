@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adder.h"
 #include "kernels_chosen.h"
 #include "look_up.h"
 #include "memory.h"
 #include "sender.h"
-#include "switchml/pool.h"
 
 enum { JOB = 1, SLOTS = 1024, CHUNK_BYTES = 1460, DELAY_US = 20, SKEW_US = 2000 };
 
@@ -25,7 +25,7 @@ struct incast {
     struct incast_config cfg;
     struct sim sim;
     uint64_t rng;
-    struct sml_pool *pool;
+    struct adder server;
     struct link up, down; /* between the bridge and the server */
     struct incast_worker *workers;
     struct sml_table table;
@@ -45,28 +45,7 @@ static uint8_t code_of(const struct incast_config *c)
     return SML_INDEX_BITS_MAX | (c->workers > 8 ? SML_WIDE_SUMS : 0);
 }
 
-/* The server, and the bridge before it */
-
-static void send_down(struct incast *run, unsigned rank, const struct agg_verdict *v)
-{
-    link_send(&run->down, frame_new(rank, SML_PORT_FIRST, 0, v->payload, v->bytes, false));
-}
-
-static void at_server(void *ctx, struct frame *f)
-{
-    struct incast *run = ctx;
-    struct sml_packet p;
-    struct agg_verdict v = {.reason = SML_DROP_BAD_SLOT};
-
-    if (sml_parse(&p, f->payload, f->bytes) == SML_OK)
-        sml_pool_apply(run->pool, sml_pool_locate(run->pool, &p, 0), (uint16_t)f->host, &p, NULL, 0, &v);
-    if (v.reason == SML_SEND_ALL)
-        for (unsigned r = 0; r < run->cfg.workers; r++)
-            send_down(run, r, &v);
-    else if (v.reason == SML_SEND_ONE || v.reason == SML_SEND_ANSWER)
-        send_down(run, f->host, &v);
-    frame_free(f);
-}
+/* The bridge before the server */
 
 static void to_server(void *ctx, struct frame *f)
 {
@@ -155,7 +134,8 @@ static void open_tensors(struct incast *run)
         ((uint32_t *)run->expected)[i] = ((uint32_t *)run->in)[i] * c->workers;
 }
 
-static void open_pool(struct incast *run)
+/* All sums leave on its one link. */
+static void open_server(struct incast *run)
 {
     const struct sml_pool_config cfg = {
         .workers = (uint16_t)run->cfg.workers,
@@ -168,7 +148,9 @@ static void open_pool(struct incast *run)
         .kernels = kernels_or_exit(),
     };
 
-    run->pool = sml_pool_init(room_of(sml_pool_footprint(&cfg)), &cfg);
+    adder_open(&run->server, &cfg, 0);
+    for (unsigned r = 0; r < run->cfg.workers; r++)
+        run->server.down[r] = &run->down;
 }
 
 static void open_link(struct incast *run, struct link *link, link_receiver *receiver, void *ctx)
@@ -215,8 +197,8 @@ static void open_run(struct incast *run)
     if (c->compressed)
         run->table = look_up_table(&run->rng, code_of(c), c->workers);
     open_tensors(run);
-    open_pool(run);
-    open_link(run, &run->up, at_server, run);
+    open_server(run);
+    open_link(run, &run->up, adder_receive, &run->server);
     open_link(run, &run->down, to_worker, run);
     run->workers = memory_of(c->workers * sizeof(*run->workers));
     for (unsigned r = 0; r < c->workers; r++)
@@ -245,7 +227,7 @@ static void close_run(struct incast *run)
     link_fini(&run->up);
     link_fini(&run->down);
     free(run->workers);
-    free(run->pool);
+    adder_close(&run->server);
     free(run->in);
     free(run->expected);
     sim_fini(&run->sim);
