@@ -14,7 +14,6 @@ enum {
     TICK_MS = 100,
     ANSWER_WITHIN_MS = 3000,
     LEAVE_WITHIN_MS = 1000,
-    HELP_POLL_MS = 10,
     PEERS_WORD_MS = 200,
 };
 
@@ -390,53 +389,32 @@ static bool phase_turn(struct process *p)
 /* When something is to be done if nothing arrives. */
 static uint64_t next_wake(const struct process *p)
 {
-    uint64_t at = drive_is_held_back(p) ? UINT64_MAX : ctl_session_timer(&p->session);
-    uint64_t stream = p->stream != NULL && !p->rejoining ? sml_stream_timer(p->stream) : UINT64_MAX;
+    const uint64_t at = drive_next_wake(p);
 
     switch (p->phase) {
     case PROCESS_JOINING:
         return p->session.boot_id == 0 ? earlier(at, p->phase_began + ANSWER_WITHIN_MS * MS) : at;
     case PROCESS_COMPUTING:
-        return earlier(earlier(at, p->phase_ends), p->guest_waits ? stream : UINT64_MAX);
-    case PROCESS_CALLING:
-    case PROCESS_COMPLETING:
-        return p->mismatch_ends != 0 ? earlier(at, p->mismatch_ends)
-                                     : earlier(earlier(at, p->tick_at), earlier(stream, leaves_at(p)));
-    case PROCESS_HELPING:
-        return earlier(earlier(at, process_now(p) + HELP_POLL_MS * MS), earlier(p->phase_ends, stream));
-    case PROCESS_LEAVING:
         return earlier(at, p->phase_ends);
+    case PROCESS_CALLING:
+        return earlier(at, leaves_at(p));
     default:
-        return UINT64_MAX;
+        return at;
     }
 }
 
-static void on_wake(void *ctx, uint64_t at);
-
-static void turn(struct process *p)
+static void turn(void *process)
 {
+    struct process *p = process;
+
     if (p->stopped || process_is_over(p))
         return;
     do
         drive_control(p);
     while (phase_turn(p) || p->control.line.n > 0);
     drive_control(p);
-
-    uint64_t at = next_wake(p);
-    if (at < p->wake_at) {
-        p->wake_at = at;
-        sim_at(p->cfg.sim, at, on_wake, p, at);
-    }
-}
-
-static void on_wake(void *ctx, uint64_t at)
-{
-    struct process *p = ctx;
-
-    if (at != p->wake_at)
-        return;
-    p->wake_at = UINT64_MAX;
-    turn(p);
+    if (!process_is_over(p))
+        sim_alarm_set(p->cfg.sim, &p->wake, next_wake(p));
 }
 
 struct process *process_start(const struct process_config *cfg)
@@ -473,7 +451,7 @@ struct process *process_start(const struct process_config *cfg)
     *p = (struct process){.cfg = *cfg,
                           .control.port = cfg->control_port,
                           .data.port = cfg->data_port,
-                          .wake_at = UINT64_MAX,
+                          .wake = {UINT64_MAX, turn, p},
                           .seen_state = CTL_SESSION_JOINING};
     if (session.join.queue_pair != 0)
         nic_open(&p->nic, cfg->sim, cfg->star, cfg->host, cfg->data_port);

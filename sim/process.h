@@ -55,7 +55,7 @@ struct process {
     struct nic nic;                   /* in the place of data's socket, but for what comes by UDP */
     bool stopped;                     /* SIGSTOP */
     uint64_t stopped_at, stopped_for; /* in all, since the phase began */
-    uint64_t wake_at;                 /* the earliest wake-up that is scheduled */
+    struct sim_alarm wake;
 
     struct ctl_session session;
     struct ctl_credentials credentials; /* if the program has a key */

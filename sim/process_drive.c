@@ -4,6 +4,9 @@
 
 #include "kernels_chosen.h"
 #include "memory.h"
+#include "monotonic.h"
+
+enum { HELP_POLL_MS = 10 };
 
 /* The membership thread */
 
@@ -241,4 +244,27 @@ bool drive_help(struct process *p)
     ctl_session_leave(&p->session, process_now(p));
     p->phase = PROCESS_LEAVING;
     return true;
+}
+
+/* Time */
+
+uint64_t drive_next_wake(const struct process *p)
+{
+    const uint64_t at = drive_is_held_back(p) ? UINT64_MAX : ctl_session_timer(&p->session);
+    const uint64_t stream = p->stream != NULL && !p->rejoining ? sml_stream_timer(p->stream) : UINT64_MAX;
+
+    switch (p->phase) {
+    case PROCESS_COMPUTING:
+        return earlier(at, p->guest_waits ? stream : UINT64_MAX);
+    case PROCESS_CALLING:
+    case PROCESS_COMPLETING:
+        return p->mismatch_ends != 0 ? earlier(at, p->mismatch_ends)
+                                     : earlier(earlier(at, p->tick_at), stream);
+    case PROCESS_HELPING:
+        return earlier(earlier(at, process_now(p) + HELP_POLL_MS * MS), earlier(p->phase_ends, stream));
+    case PROCESS_LEAVING:
+        return earlier(at, p->phase_ends);
+    default:
+        return at;
+    }
 }

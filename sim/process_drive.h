@@ -32,6 +32,9 @@ unsigned drive_exchange(struct process *p);
 /* Follows the session through restarts of the switch; false: the job cannot go on. */
 bool drive_follow_session(struct process *p);
 
+/* When something is to be done if nothing arrives, beside what the process itself waits for. */
+uint64_t drive_next_wake(const struct process *p);
+
 /* The membership thread's turn at the stream while the application computes. */
 void drive_between_calls(struct process *p);
 

@@ -44,6 +44,24 @@ void sim_at(struct sim *sim, uint64_t at, sim_handler *handler, void *ctx, uint6
     sim->heap[i] = e;
 }
 
+static void on_alarm(void *ctx, uint64_t at)
+{
+    struct sim_alarm *alarm = ctx;
+
+    if (at != alarm->at)
+        return; /* an earlier one has come before */
+    alarm->at = UINT64_MAX;
+    alarm->ring(alarm->ctx);
+}
+
+void sim_alarm_set(struct sim *sim, struct sim_alarm *alarm, uint64_t at)
+{
+    if (at >= alarm->at)
+        return;
+    alarm->at = at;
+    sim_at(sim, at, on_alarm, alarm, at);
+}
+
 static struct sim_event take_first(struct sim *sim)
 {
     struct sim_event first = sim->heap[0], last = sim->heap[--sim->size];

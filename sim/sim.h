@@ -36,6 +36,14 @@ void sim_fini(struct sim *sim);
 /* at < now means now. */
 void sim_at(struct sim *sim, uint64_t at, sim_handler *handler, void *ctx, uint64_t argument);
 
+/* Rings at the earliest time that it was set to; then it may be set to a later one. */
+struct sim_alarm {
+    uint64_t at; /* UINT64_MAX: it is not set, as it begins */
+    void (*ring)(void *ctx);
+    void *ctx;
+};
+void sim_alarm_set(struct sim *sim, struct sim_alarm *alarm, uint64_t at);
+
 /* Makes the next event happen; false: there is none. */
 bool sim_step(struct sim *sim);
 

@@ -7,7 +7,7 @@
 #include "process_drive.h"
 #include "switchml/worker.h"
 
-enum { TICK_MS = 100, LEAVE_WITHIN_MS = 1000, HELP_POLL_MS = 10 };
+enum { TICK_MS = 100, LEAVE_WITHIN_MS = 1000 };
 
 static void say(struct rail *r, enum rail_said what)
 {
@@ -113,31 +113,9 @@ static bool phase_turn(struct rail *r)
     }
 }
 
-/* Time */
-
-static uint64_t next_wake(const struct process *p)
+static void turn(void *rail)
 {
-    const uint64_t at = drive_is_held_back(p) ? UINT64_MAX : ctl_session_timer(&p->session);
-    const uint64_t stream = p->stream != NULL && !p->rejoining ? sml_stream_timer(p->stream) : UINT64_MAX;
-
-    switch (p->phase) {
-    case PROCESS_COMPUTING:
-        return earlier(at, p->guest_waits ? stream : UINT64_MAX);
-    case PROCESS_CALLING:
-        return earlier(earlier(at, p->tick_at), stream);
-    case PROCESS_HELPING:
-        return earlier(earlier(at, process_now(p) + HELP_POLL_MS * MS), earlier(p->phase_ends, stream));
-    case PROCESS_LEAVING:
-        return earlier(at, p->phase_ends);
-    default:
-        return at;
-    }
-}
-
-static void on_wake(void *ctx, uint64_t at);
-
-static void turn(struct rail *r)
-{
+    struct rail *r = rail;
     struct process *p = &r->p;
 
     if (process_is_over(p))
@@ -146,21 +124,8 @@ static void turn(struct rail *r)
         drive_control(p);
     while (phase_turn(r) || p->control.line.n > 0);
     drive_control(p);
-    const uint64_t at = next_wake(p);
-    if (!process_is_over(p) && at < p->wake_at) {
-        p->wake_at = at;
-        sim_at(p->cfg.sim, at, on_wake, r, at);
-    }
-}
-
-static void on_wake(void *ctx, uint64_t at)
-{
-    struct rail *r = ctx;
-
-    if (at != r->p.wake_at)
-        return;
-    r->p.wake_at = UINT64_MAX;
-    turn(r);
+    if (!process_is_over(p))
+        sim_alarm_set(p->cfg.sim, &p->wake, drive_next_wake(p));
 }
 
 /* Life and death */
@@ -185,7 +150,7 @@ void rail_start(struct rail *r, const struct rail_config *cfg)
                              .phase = PROCESS_JOINING,
                              .control.port = cfg->port,
                              .data.port = (uint16_t)(cfg->port + 1),
-                             .wake_at = UINT64_MAX,
+                             .wake = {UINT64_MAX, turn, r},
                              .seen_state = CTL_SESSION_JOINING,
                              .formation = memory_of(sizeof(struct formation))}};
     snprintf(r->p.name, sizeof r->p.name, "%s.%u", cfg->name, cfg->host);

@@ -379,31 +379,18 @@ static bool has_control(const struct switches_rank *r)
     return false;
 }
 
-static void on_wake(void *ctx, uint64_t at);
-
-static void turn(struct switches_rank *r)
+static void turn(void *rank)
 {
+    struct switches_rank *r = rank;
+
     if (r->dead || r->phase == RANK_OVER)
         return;
     do
         control(r);
     while (phase_turn(r) || has_control(r));
     control(r);
-    const uint64_t at = next_wake(r);
-    if (r->phase != RANK_OVER && at < r->wake_at) {
-        r->wake_at = at;
-        sim_at(&r->world->sim, at, on_wake, r, at);
-    }
-}
-
-static void on_wake(void *ctx, uint64_t at)
-{
-    struct switches_rank *r = ctx;
-
-    if (at != r->wake_at)
-        return;
-    r->wake_at = UINT64_MAX;
-    turn(r);
+    if (r->phase != RANK_OVER)
+        sim_alarm_set(&r->world->sim, &r->wake, next_wake(r));
 }
 
 /* Life and death */
@@ -431,8 +418,11 @@ static void start_place(struct switches_rank *r, unsigned place)
 
 void switches_rank_start(struct switches_rank *r, struct switches_world *w, unsigned rank)
 {
-    *r = (struct switches_rank){
-        .world = w, .rank = rank, .rng = rng_fork(&w->rng), .wake_at = UINT64_MAX, .next_port = FIRST_PORT};
+    *r = (struct switches_rank){.world = w,
+                                .rank = rank,
+                                .rng = rng_fork(&w->rng),
+                                .wake = {UINT64_MAX, turn, r},
+                                .next_port = FIRST_PORT};
     snprintf(r->name, sizeof r->name, "rank %u", rank);
     links_init(&r->links, w->scenario->nodes, w->scenario->link_timeout_ns);
     for (unsigned i = 0; i < r->links.n; i++)

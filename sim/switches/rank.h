@@ -26,7 +26,8 @@ struct switches_rank {
     bool failed, dead;
     char why[CTL_TEXT_MAX]; /* it has failed */
     char name[16];
-    uint64_t rng, wake_at, phase_ends, look_at; /* phase_ends: by then, or at the latest */
+    struct sim_alarm wake;
+    uint64_t rng, phase_ends, look_at; /* phase_ends: by then, or at the latest */
     uint16_t next_port;
     struct links links;
     struct shares shares;
