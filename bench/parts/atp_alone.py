@@ -1,6 +1,7 @@
 """One job by ATP: what atp_alone.sh measured."""
+import records
 from figures import Figure, Sample, table
-from parts.atp_reports import each, goodput, of_link, ratios
+from parts.atp_reports import goodput, of_link, ratios
 
 FIGURES = (
     Figure("atp_fairness", "Alone, a job by ATP has {:.1%} of the goodput of one in slots of SwitchML's.", ">= 0.97"),
@@ -29,10 +30,10 @@ def openmpi(report):
 
 def collect(rows):
     of = {key[0]: reports for key, reports in rows.items()}
-    mbits = {way: each(of[way], goodput) for way in WAYS} | {"openmpi": each(of["openmpi"], openmpi)}
+    mbits = {way: list(map(goodput, of[way])) for way in WAYS} | {"openmpi": list(map(openmpi, of["openmpi"]))}
     return ({"atp_fairness": ratios(of["atp"], of["switchml"]), "atp_link_share": [of_link(x) for x in mbits["atp"]],
              "atp_no_switch_share": ratios(of["no_switch"], of["atp"]),
-             "atp_no_switch_vs_openmpi": [a / b for a, b in zip(mbits["no_switch"], mbits["openmpi"])]}, {"mbits": mbits})
+             "atp_no_switch_vs_openmpi": records.ratios(mbits["no_switch"], mbits["openmpi"])}, {"mbits": mbits})
 
 
 def section(data):

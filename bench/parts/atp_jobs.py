@@ -1,4 +1,5 @@
 """Jobs that compete for aggregators and a link: what atp_jobs.sh measured."""
+import records
 from figures import Figure, Sample, table
 from parts.atp_reports import goodput, goodputs, of_link, rows as jobs_of
 
@@ -61,7 +62,7 @@ def collect(rows):
         all_on, scarce = (rows[what, str(jobs)] for what in ("all_on", "all_on_scarce"))
         turns = {way: [mean(report) for report in rows[way, str(jobs)]] for way in WAYS}
         for way in ("static", "slots"):
-            figures[f"atp_dynamic_vs_{way}{suffix}"] = [a / b for a, b in zip(turns["dynamic"], turns[way])]
+            figures[f"atp_dynamic_vs_{way}{suffix}"] = records.ratios(turns["dynamic"], turns[way])
         figures[f"atp_all_on_link_share{suffix}"] = [of_link(together(report)) for report in all_on]
         figures[f"atp_all_on_jain{suffix}"] = [jain(goodputs(report)) for report in all_on]
         figures[f"atp_all_on_scarce_link_share{suffix}"] = [of_link(together(report)) for report in scarce]

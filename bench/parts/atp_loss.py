@@ -1,4 +1,5 @@
 """What losses cost by ATP, beside SwitchML's slots: what atp_loss.sh measured."""
+import records
 from figures import Figure, Sample, table
 from parts.atp_reports import goodput, ratios
 from plot import Panel, lines
@@ -30,7 +31,7 @@ def section(data):
 
 
 def inflation(data, way, loss):
-    return Sample([a / b for a, b in zip(data["mbits"][way]["0"], data["mbits"][way][loss])])
+    return Sample(records.ratios(data["mbits"][way]["0"], data["mbits"][way][loss]))
 
 
 def plots(data):

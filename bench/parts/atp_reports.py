@@ -1,4 +1,5 @@
 """What the parts of the ATP benchmark read out of the reports that atp.sh leaves."""
+import records
 
 LINK = 100        # Mbit/s
 CHUNK = 1432      # bytes of a packet at MTU 1500, without IP, UDP and ATP's header
@@ -25,10 +26,6 @@ def of_link(mbits):
     return mbits / (LINK * CHUNK / FRAME)
 
 
-def each(reports, value):
-    return [value(report) for report in reports]
-
-
-def ratios(over, under, value=goodput):
-    """Run by run."""
-    return [value(a) / value(b) for a, b in zip(over, under)]
+def ratios(over, under):
+    """Of goodputs, run by run."""
+    return records.ratios(map(goodput, over), map(goodput, under))

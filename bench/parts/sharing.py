@@ -1,6 +1,7 @@
 """How jobs share a switch: what sharing.sh measured."""
 import statistics
 
+import records
 from figures import Figure, Sample, table
 
 FIGURES = (
@@ -47,14 +48,10 @@ def collect(rows):
     uneven = medians(rows, "equal", lambda report: 1 - min(report["by_job_pps"]) / (sum(report["by_job_pps"]) / 2))
     weighted = medians(rows, "three_to_one", lambda report: report["by_job_pps"][0] / report["by_job_pps"][1])
     time = {what: medians(rows, what, lambda report: report[0]["mean_us"]) for what in ("quiet", "attacked")}
-
-    def two_jobs_by(what):
-        return [a / b for a, b in zip(pps["equal"], pps[what])]
-
-    return ({"two_jobs_sum_share": two_jobs_by("alone"), "two_jobs_vs_one_as_wide": two_jobs_by("alone_wide"),
-             "two_jobs_vs_no_turns": two_jobs_by("no_turns"), "two_jobs_uneven": uneven,
+    by = {what: records.ratios(pps["equal"], pps[what]) for what in PLAYS}
+    return ({"two_jobs_sum_share": by["alone"], "two_jobs_vs_one_as_wide": by["alone_wide"], "two_jobs_vs_no_turns": by["no_turns"], "two_jobs_uneven": uneven,
              "weights_3_to_1_ratio": weighted, "weights_3_to_1_off": [abs(ratio / 3 - 1) for ratio in weighted],
-             "victim_slowdown": [a / b for a, b in zip(time["attacked"], time["quiet"])]},
+             "victim_slowdown": records.ratios(time["attacked"], time["quiet"])},
             {"mpps": {what: [value / 1e6 for value in values] for what, values in pps.items()},
              "victim_ms": {what: [us / 1e3 for us in us_of] for what, us_of in time.items()}})
 

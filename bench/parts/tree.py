@@ -1,4 +1,5 @@
 """Trees of switches: what tree.sh measured."""
+import records
 from figures import Figure, Sample, table
 
 FIGURES = (
@@ -30,7 +31,7 @@ def time_s(report):
 def collect(rows):
     times = {what: [time_s(report) for report in rows[what,]] for what in (*LEVELS, "undisturbed", "restarted") if (what,) in rows}
     one, two, three = (times[what] for what in LEVELS)
-    return ({"hierarchy_share": [a / b for a, b in zip(one, two)], "hierarchy3_share": [a / b for a, b in zip(one, three)],
+    return ({"hierarchy_share": records.ratios(one, two), "hierarchy3_share": records.ratios(one, three),
              "uplink_bytes_share": [2 * report["up"] / sum(report["workers"]) for report in rows["bytes",]],
              "hierarchy_restart_s": [a - b for a, b in zip(times["restarted"], times["undisturbed"])]}, {"seconds": times})
 
