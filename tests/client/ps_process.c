@@ -160,14 +160,15 @@ int ps_stop(struct ps_process *ps)
     return status;
 }
 
-char *ps_ask(const struct ps_process *ps, const char *line)
+char *ps_ask(const struct ps_process *ps, const char *request)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     char *answer = NULL;
     size_t room = 0;
     strcpy(at.sun_path, ps->socket);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof at) < 0 || dprintf(fd, "%s\n", line) < 0)
+    if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof at) < 0 ||
+        dprintf(fd, "{\"version\": 1, \"command\": %s}\n", request) < 0)
         die("the operators' socket");
     FILE *f = fdopen(fd, "r");
     if (getline(&answer, &room, f) < 0)
@@ -178,9 +179,7 @@ char *ps_ask(const struct ps_process *ps, const char *line)
 
 bool ps_answers(const struct ps_process *ps, const char *request, const char *words)
 {
-    char line[256];
-    snprintf(line, sizeof line, "{\"version\": 1, \"command\": %s}", request);
-    char *answer = ps_ask(ps, line);
+    char *answer = ps_ask(ps, request);
     bool has = says(answer, words);
     free(answer);
     return has;
@@ -188,10 +187,9 @@ bool ps_answers(const struct ps_process *ps, const char *request, const char *wo
 
 uint64_t ps_counted(const struct ps_process *ps, const char *command, const char *name)
 {
-    char line[64], *json, *at;
-    snprintf(line, sizeof line, "{\"version\": 1, \"command\": \"%s\"}", command);
-    json = ps_ask(ps, line);
-    at = strstr(json, name);
+    char request[64];
+    snprintf(request, sizeof request, "\"%s\"", command);
+    char *json = ps_ask(ps, request), *at = strstr(json, name);
     if (!at || !(at = strpbrk(at, "0123456789")))
         die(name);
     const uint64_t n = strtoull(at, NULL, 10);

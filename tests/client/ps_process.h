@@ -44,11 +44,11 @@ void ps_kill(struct ps_process *ps);
 /* SIGTERM, and removes its files. Returns its exit status. */
 int ps_stop(struct ps_process *ps);
 
-/* Asks it what an operator's tool asks: a line of JSON. The answer is to be freed. */
-char *ps_ask(const struct ps_process *ps, const char *line);
+/* Asks it what an operator's tool asks: a request, from the command on without braces ("\"reload\""). The
+ * answer is to be freed. */
+char *ps_ask(const struct ps_process *ps, const char *request);
 
-/* Whether the answer to this request, from the command on without its opening brace ("\"reload\""), has these
- * words; prints it, if not. */
+/* Whether the answer has these words; prints it, if not. */
 bool ps_answers(const struct ps_process *ps, const char *request, const char *words);
 
 /* The number that follows this name in the answer to a command. */

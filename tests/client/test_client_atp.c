@@ -48,9 +48,7 @@ TEST(everything_is_summed)
     struct ps_process ps = start("");
     struct crew crew = crew_by_atp(4, &ps, "everything", sum_everything, NULL);
     crew_succeed(&crew);
-    char *jobs = ps_ask(&ps, "{\"version\": 1, \"command\": \"verdicts\"}");
-    CU_ASSERT(says(jobs, "\"protocol\":\"atp\""));
-    free(jobs);
+    CU_ASSERT(ps_answers(&ps, "\"verdicts\"", "\"protocol\":\"atp\""));
     ps_stop(&ps);
 }
 
@@ -307,10 +305,7 @@ static int sum_in_racks(struct crew_member *m)
     const int rc = sum_round(m);
     if (m->rank != 0)
         return rc;
-    char *job = ps_ask(m->crew->arg, "{\"version\": 1, \"command\": \"job\", \"name\": \"racks\"}");
-    const bool granted = says(job, "\"per_rack\":2");
-    free(job);
-    return granted ? rc : WRONG_SUM;
+    return ps_answers(m->crew->arg, "\"job\", \"name\": \"racks\"", "\"per_rack\":2") ? rc : WRONG_SUM;
 }
 
 /* Racks of two, two and one. */

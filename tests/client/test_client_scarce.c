@@ -87,36 +87,31 @@ static bool opens(struct swagg_options *o, const char *why)
     return rc == SWAGG_OK;
 }
 
-TEST(a_job_opens_or_says_that_there_is_no_memory)
+/* Each of them is denied once, until there are no more. */
+static void open_without(unsigned *which, const char *why)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (unsigned way = 0; way < WAYS; way++) {
         struct swagg_options o = options_of(way, ls);
         bool denied = true;
         for (unsigned n = 1; denied; n++) {
-            allocation = n;
-            opens(&o, "memory");
-            denied = allocation == 0;
-            allocation = 0;
+            *which = n;
+            opens(&o, why);
+            denied = *which == 0;
+            *which = 0;
         }
     }
     loop_switch_stop(ls);
 }
 
+TEST(a_job_opens_or_says_that_there_is_no_memory)
+{
+    open_without(&allocation, "memory");
+}
+
 TEST(a_job_opens_or_says_that_no_thread_starts)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    for (unsigned way = 0; way < WAYS; way++) {
-        struct swagg_options o = options_of(way, ls);
-        bool denied = true;
-        for (unsigned n = 1; denied; n++) {
-            start = n;
-            opens(&o, strerror(EAGAIN));
-            denied = start == 0;
-            start = 0;
-        }
-    }
-    loop_switch_stop(ls);
+    open_without(&start, strerror(EAGAIN));
 }
 
 TEST(a_job_opens_or_says_that_no_descriptor_is_left)

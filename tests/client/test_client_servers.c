@@ -207,7 +207,7 @@ TEST(a_job_that_one_server_ends_is_over)
     struct crew crew = crew_at_all(3, &s, "ended", crew_sum_for_long, &calls);
     crew_start(&crew);
     crew_await(&crew, &calls, 6);
-    free(ps_ask(&s.ps[1], "{\"version\": 1, \"command\": \"job kill\", \"name\": \"ended\"}"));
+    free(ps_ask(&s.ps[1], "\"job kill\", \"name\": \"ended\""));
     crew_join(&crew);
     char from[64];
     snprintf(from, sizeof from, "parameter server %s: ", s.ps[1].ip);
@@ -304,7 +304,7 @@ static bool names_the_one_that_is_not_there(int deadline_ms)
     for (int r = 0; r < 2; r++)
         named =
             named && crew.member[r].opened == SWAGG_ERR_NO_SWITCH && strstr(crew.member[r].error, s.ps[1].ip);
-    char *jobs = ps_ask(&s.ps[0], "{\"version\": 1, \"command\": \"jobs\"}");
+    char *jobs = ps_ask(&s.ps[0], "\"jobs\"");
     CU_ASSERT_PTR_NULL(strstr(jobs, "nobody"));
     free(jobs);
     stop(&s);
