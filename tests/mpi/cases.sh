@@ -128,6 +128,21 @@ both_ways() { # PROGRAM OFFLOADED NATIVE
     says "offloaded $2 calls, .*; failed 0; by Open MPI $3 calls"
 }
 
+# Where some ranks lack the shim or have it disabled the program runs without the switch, and is told once why.
+some_lack_it() { # [WORDS]: further ones of who has no shim
+    shimmed=("${shim[@]}" -x "$on" "$of_library-progress")
+    run_mpi -n 2 "${shimmed[@]}" : -n 2 "$of_library-progress" || fail "failed where half of the ranks lack the shim"
+    says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim${1:-}"
+    says '^swagg\[0\]: .*by Open MPI 3 calls'
+    says '^swagg' 2
+    run_mpi -n 1 "$of_library-progress" : -n 3 "${shimmed[@]}" || fail "failed where rank 0 lacks the shim"
+    says "^swagg\[1\]: Open MPI's own collectives are used: rank 0 has no shim"
+    says '^swagg' 1
+    run_mpi -n 2 "${shimmed[@]}" : -n 2 -x SWAGG_DISABLE=1 "${shimmed[@]}" || fail "failed where half of the ranks are disabled"
+    says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim, or SWAGG_DISABLE=1"
+    says '^swagg' 2
+}
+
 case $case in
 reductions)
     both_ways reductions 542 1190
@@ -548,28 +563,18 @@ crowd)
     says '^swagg\[0\]: switch .* offloaded 6 calls, .* failed 0'
     ;;
 roll_call)
-    # Whoever lacks the shim, has it disabled or has another build of it: the program runs without the switch.
-    with_shim=("${shim[@]}" -x "$on" "$of_library-progress")
-    run_mpi -n 2 "${with_shim[@]}" : -n 2 "$of_library-progress" || fail "failed where half of the ranks lack the shim"
-    says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim"
-    says '^swagg\[0\]: .*by Open MPI 3 calls'
-    says '^swagg' 2
-    run_mpi -n 1 "$of_library-progress" : -n 3 "${with_shim[@]}" || fail "failed where rank 0 lacks the shim"
-    says "^swagg\[1\]: Open MPI's own collectives are used: rank 0 has no shim"
-    says '^swagg' 1
-    run_mpi -n 2 "${with_shim[@]}" : -n 2 -x SWAGG_DISABLE=1 "${with_shim[@]}" || fail "failed where half of the ranks are disabled"
-    says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim, or SWAGG_DISABLE=1"
-    says '^swagg' 2
-    run_mpi -n 3 "${with_shim[@]}" : -n 1 -x "LD_PRELOAD=$PROGRAMS/mpi-other_build.so" "$of_library-progress" ||
+    # Whoever lacks the shim, has it disabled or has another build of it.
+    some_lack_it
+    run_mpi -n 3 "${shimmed[@]}" : -n 1 -x "LD_PRELOAD=$PROGRAMS/mpi-other_build.so" "$of_library-progress" ||
         fail "failed where one rank has another build"
     says "^swagg\[0\]: Open MPI's own .*: rank 3 has swagg-mpi 9.9.9 \(format 77\), rank 0 has .* the same build"
     says '^swagg' 2
     # Two of them that agree with one another.
-    run_mpi -n 2 -x "LD_PRELOAD=$PROGRAMS/mpi-other_build.so" "$of_library-progress" : -n 2 -x SWAGG_LOG=info "${with_shim[@]}" ||
+    run_mpi -n 2 -x "LD_PRELOAD=$PROGRAMS/mpi-other_build.so" "$of_library-progress" : -n 2 -x SWAGG_LOG=info "${shimmed[@]}" ||
         fail "failed where the first ranks have another build"
     says '^progress: rank [0-3], 0 wrong' 4
     says '^swagg\[[23]\]: switch .*: offloaded 0 calls' 2
-    run_mpi --mca pmix_base_collect_data 0 "${with_shim[@]}" || fail "failed where nothing can be known"
+    run_mpi --mca pmix_base_collect_data 0 "${shimmed[@]}" || fail "failed where nothing can be known"
     says "^swagg\\[0\\]: Open MPI's own .*cannot be known: run without OMPI_MCA_pmix_base_async_modex"
     # A late rank is not an absent one, whatever the timeouts.
     run_mpi -x "LD_PRELOAD=$PROGRAMS/mpi-late.so $SHIM" -x SWAGG_JOIN_TIMEOUT_MS=1 "$of_library-progress" ||
@@ -778,16 +783,7 @@ mpich)
     run_shim "$on" reductions || fail "failed with the shim"
     says '^reductions: [1-9][0-9]* checks, 0 wrong$'
     says 'offloaded 542 calls, .*; failed 0; by MPICH 1190 calls \(below SWAGG_MIN_BYTES 901 at [0-9] call sites'
-    with_shim=("${shim[@]}" -x "$on" "$of_library-progress")
-    run_mpi -n 2 "${with_shim[@]}" : -n 2 "$of_library-progress" || fail "failed where half of the ranks lack the shim"
-    says "^swagg\[0\]: MPICH's own collectives are used: rank 2 has no shim, or .* mpiexec -genv LD_PRELOAD"
-    says '^swagg\[0\]: .*by MPICH 3 calls'
-    says '^swagg' 2
-    run_mpi -n 1 "$of_library-progress" : -n 3 "${with_shim[@]}" || fail "failed where rank 0 lacks the shim"
-    says "^swagg\[1\]: MPICH's own collectives are used: rank 0 has no shim"
-    says '^swagg' 1
-    run_mpi -n 2 "${with_shim[@]}" : -n 2 -x SWAGG_DISABLE=1 "${with_shim[@]}" || fail "failed where half of the ranks are disabled"
-    says "^swagg\[0\]: MPICH's own collectives are used: rank 2 has no shim, or SWAGG_DISABLE=1"
+    some_lack_it ", or .* mpiexec -genv LD_PRELOAD"
     # A path with characters that the lines cannot have as they are, and one longer than a line's value.
     long=/$(printf 'a=%%%.0s' {1..80})
     run_shim "$on" "SWAGG_KEY_FILE=$long" progress || fail "failed with a long path"
