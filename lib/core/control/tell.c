@@ -85,50 +85,18 @@ void ctl_failure_set(struct ctl_failure *f, enum ctl_reason reason, unsigned ran
     va_end(args);
 }
 
-static void tell_event(struct ctl_registry *r, const struct ctl_entry *job, enum ctl_event_kind kind,
-                       unsigned rank, const char *format, va_list args)
+void ctl_entry_turns(struct ctl_registry *r, const struct ctl_entry *job, enum ctl_event_kind kind,
+                     unsigned rank, const char *format, ...)
 {
     char text[CTL_TEXT_MAX + 100];
     const struct ctl_event event = {.kind = kind, .text = text, .rank = (uint16_t)rank};
     if (!r->cfg.actions.event)
         return;
+    va_list args;
+    va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     r->cfg.actions.event(r->cfg.actions.ctx, job, &event);
-}
-
-void ctl_entry_event(struct ctl_registry *r, const struct ctl_entry *job, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    tell_event(r, job, CTL_EVENT_NOTE, CTL_NO_RANK, format, args);
-    va_end(args);
-}
-
-void ctl_entry_event_of(struct ctl_registry *r, const struct ctl_entry *job, unsigned rank,
-                        const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    tell_event(r, job, CTL_EVENT_NOTE, rank, format, args);
-    va_end(args);
-}
-
-void ctl_entry_warn(struct ctl_registry *r, const struct ctl_entry *job, unsigned rank, const char *format,
-                    ...)
-{
-    va_list args;
-    va_start(args, format);
-    tell_event(r, job, CTL_EVENT_WARNING, rank, format, args);
-    va_end(args);
-}
-
-void ctl_entry_turns(struct ctl_registry *r, const struct ctl_entry *job, enum ctl_event_kind kind,
-                     unsigned rank, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    tell_event(r, job, kind, rank, format, args);
-    va_end(args);
 }
 
 void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job)

@@ -40,19 +40,17 @@ void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, c
 /* The job that it would found has no place, until one that resumes turns out not to. */
 void ctl_answer_no_place(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head);
 
-/* Events of the job, of one of its ranks, and such that somebody should look (rank: or CTL_NO_RANK). */
-__attribute__((format(printf, 3, 4))) void
-ctl_entry_event(struct ctl_registry *r, const struct ctl_entry *job, const char *format, ...);
-__attribute__((format(printf, 4, 5))) void ctl_entry_event_of(struct ctl_registry *r,
-                                                              const struct ctl_entry *job, unsigned rank,
-                                                              const char *format, ...);
-__attribute__((format(printf, 4, 5))) void ctl_entry_warn(struct ctl_registry *r, const struct ctl_entry *job,
-                                                          unsigned rank, const char *format, ...);
-/* An event that begins or ends its life. */
+/* An event of the job. rank: whom it is about; or CTL_NO_RANK. */
 __attribute__((format(printf, 5, 6))) void ctl_entry_turns(struct ctl_registry *r,
                                                            const struct ctl_entry *job,
                                                            enum ctl_event_kind kind, unsigned rank,
                                                            const char *format, ...);
+/* Events that neither begin nor end its life: of the job, of one of its ranks, and such that somebody should
+ * look. */
+#define ctl_entry_event(r, job, ...)          ctl_entry_turns(r, job, CTL_EVENT_NOTE, CTL_NO_RANK, __VA_ARGS__)
+#define ctl_entry_event_of(r, job, rank, ...) ctl_entry_turns(r, job, CTL_EVENT_NOTE, rank, __VA_ARGS__)
+#define ctl_entry_warn(r, job, rank, ...)     ctl_entry_turns(r, job, CTL_EVENT_WARNING, rank, __VA_ARGS__)
+
 /* Logs that the job runs from now on, with its terms. */
 void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job);
 
