@@ -112,57 +112,43 @@ struct daemon {
 /* Before the polling lcores start: they note where its neighbours are. */
 static void open_uplinks(struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
-    const struct uplinks_parts parts = {
-        .post = {.host = &lcores_main(&dp->lcores)->host, .bridge = dp->bridge},
-        .neighbours = &dp->neighbours,
-        .port = dp->port,
-        .ports = &dp->ports,
-        .probe_port = sml_protocol.udp_ports.first};
-
-    uplinks_init(&d->uplinks, &parts, cfg);
+    d->uplinks = (struct uplinks){.post = {.host = &lcores_main(&dp->lcores)->host, .bridge = dp->bridge},
+                                  .neighbours = &dp->neighbours,
+                                  .port = dp->port,
+                                  .ports = &dp->ports,
+                                  .probe_port = sml_protocol.udp_ports.first};
+    uplinks_init(&d->uplinks, cfg);
 }
 
 static int open_registrar(struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
-    struct registrar_parts parts = {.lcores = &dp->lcores,
+    struct registrar_parts parts = {.common = {.cfg = cfg,
+                                               .boot_id = secret64() | 1,
+                                               .data_ports = dp->data_ports,
+                                               .history = d->history},
+                                    .lcores = &dp->lcores,
                                     .bridge = dp->bridge,
                                     .jobs = &dp->jobs,
-                                    .boot_id = secret64() | 1,
-                                    .data_ports = dp->data_ports,
-                                    .history = d->history,
                                     .uplinks = &d->uplinks};
 
-    parts.protocols = agg_protocols(&parts.protocols_known);
-    return registrar_open(&d->registrar, &parts, cfg);
-}
-
-static void serve_operators(void *handoff)
-{
-    handoff_serve(handoff);
-}
-
-static void reload_on_signal(void *reload)
-{
-    const struct reload *r = reload;
-
-    registry_reload_on_signal(&r->registrar->common, &r->common);
+    parts.common.protocols = agg_protocols(&parts.common.protocols_known);
+    return registrar_open(&d->registrar, &parts);
 }
 
 static int open_control(struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
-    const struct control_parts parts = {
-        .lcores = &dp->lcores,
-        .port = dp->port,
-        .ports = &dp->ports,
-        .bridge = dp->bridge,
-        .vlans = &dp->vlans,
-        .claim = &dp->claim,
-        .loops = &dp->loops,
-        .inbox = &dp->to_control,
-        .registrar = d->registrar,
-        .static_jobs = &d->static_jobs,
-        .guest = {.fd = d->handoff.wake, .serve = serve_operators, .context = &d->handoff},
-        .reload = {.run = reload_on_signal, .context = &d->reload}};
+    const struct control_parts parts = {.lcores = &dp->lcores,
+                                        .port = dp->port,
+                                        .ports = &dp->ports,
+                                        .bridge = dp->bridge,
+                                        .vlans = &dp->vlans,
+                                        .claim = &dp->claim,
+                                        .loops = &dp->loops,
+                                        .inbox = &dp->to_control,
+                                        .registrar = d->registrar,
+                                        .static_jobs = &d->static_jobs,
+                                        .operators = &d->handoff,
+                                        .reload = &d->reload.common};
 
     return control_open(&d->control, &parts, cfg);
 }

@@ -252,7 +252,7 @@ int control_open(struct control **out, const struct control_parts *parts, const 
     if (rc == 0)
         rc = watch(c, parts->inbox->wakeup);
     if (rc == 0)
-        rc = watch(c, parts->guest.fd);
+        rc = watch(c, parts->operators->wake);
     if (rc < 0) {
         log_error("cannot set up control: %s", strerror(-rc));
         control_close(c);
@@ -292,11 +292,11 @@ int control_run(struct control *c)
         }
         signal = signals_take(c->signals);
         if (signal == SIGNALS_RELOAD)
-            c->parts.reload.run(c->parts.reload.context);
+            registry_reload_on_signal(&c->parts.registrar->common, c->parts.reload);
         else if (signal > 0)
             return signal;
         take_messages(c);
-        c->parts.guest.serve(c->parts.guest.context);
+        handoff_serve(c->parts.operators);
         tick(c);
         send_flush(&c->lcore->send);
     }

@@ -6,21 +6,10 @@
 
 #include "bridge/sighting.h"
 #include "control/registrar.h"
+#include "operator/handoff.h"
+#include "registry/registry_reload.h"
 
 struct control;
-
-/* Somebody whom the main lcore serves, too, whenever fd is readable. serve must not wait. */
-struct control_guest {
-    int fd;
-    void (*serve)(void *context);
-    void *context;
-};
-
-/* What SIGHUP asks for. */
-struct control_reload {
-    void (*run)(void *context);
-    void *context;
-};
 
 /* What it works on; all of it outlives the control. */
 struct control_parts {
@@ -33,9 +22,9 @@ struct control_parts {
     struct loops *loops;
     struct inbox *inbox; /* control messages for the main lcore */
     struct registrar *registrar;
-    struct static_jobs *static_jobs; /* open before control_run */
-    struct control_guest guest;
-    struct control_reload reload;
+    struct static_jobs *static_jobs;      /* open before control_run */
+    struct handoff *operators;            /* what they have the main lcore do */
+    const struct registry_reload *reload; /* what SIGHUP asks for */
 };
 
 /* *c is NULL on error, which was logged. Signals must be blocked (signals.h). */

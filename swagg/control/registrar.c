@@ -7,11 +7,16 @@
 
 #include "aggregate/jobs_share.h"
 #include "base/log.h"
+#include "base/uplink_ports.h"
 #include "control/post.h"
 #include "monotonic.h"
 #include "port/frame.h"
 #include "port/steer.h"
+#include "protocol/heard.h"
 #include "registry/registry_reload.h"
+#include "registry/terms.h"
+#include "relay/protocol.h"
+#include "sodium_keys.h"
 
 static const struct registrar *of_host(const struct registry_host *h)
 {
@@ -27,14 +32,6 @@ static void send_message(void *context, const struct ctl_endpoint *to, const uin
 
     memcpy(address.mac.addr_bytes, to->mac, sizeof(address.mac.addr_bytes));
     count_event(r->host->counters, EVENT_CONTROL_SENT, post_send(&post, CTL_PORT, &address, payload, bytes));
-}
-
-static int prepare(void *context, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
-                   char text[CTL_TEXT_MAX])
-{
-    const struct registrar *r = context;
-
-    return pools_open(&r->pools, job, terms, number, text);
 }
 
 static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t data_port,
@@ -56,29 +53,6 @@ static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t da
     return job != NULL;
 }
 
-static void release(void *context, const struct ctl_entry *job)
-{
-    const struct registrar *r = context;
-
-    pools_close(&r->pools, job);
-}
-
-static void moved(void *context, const struct ctl_entry *job, unsigned rank)
-{
-    const struct registrar *r = context;
-
-    if (pools_move(&r->pools, job, rank) < 0)
-        log_warning("job %s: no memory to note the new MAC address of rank %u: raise memory.megabytes",
-                    job->name, rank);
-}
-
-static bool heard(void *context, const struct ctl_entry *job, unsigned rank)
-{
-    const struct registrar *r = context;
-
-    return pools_heard(&r->pools, job, rank);
-}
-
 static bool receives(const struct lcore *lc)
 {
     for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
@@ -98,6 +72,130 @@ static unsigned rounds(const struct registry_host *h, uint64_t of[SWAGG_MAX_LCOR
     return lcores->n;
 }
 
+/* --- pools of jobs whose ranks are all there ------------------------------------------------------------ */
+
+static struct jobs_member member_at(const struct ctl_endpoint *e, uint16_t data_port)
+{
+    struct jobs_member m = {.port = e->port, .ip = e->ip, .udp_port = rte_cpu_to_be_16(data_port)};
+
+    memcpy(m.mac.addr_bytes, e->mac, sizeof(m.mac.addr_bytes));
+    return m;
+}
+
+/* Its members: ranks, or switches that send for several. Fills in contributor. */
+static void plan_members(struct jobs_plan *plan, const struct ctl_entry *job, uint16_t contributor[])
+{
+    uint16_t first[AGG_MAX_WORKERS];
+
+    plan->size = ctl_tree_contributors(job, contributor, first);
+    for (uint16_t i = 0; i < plan->size; i++) {
+        const struct ctl_member *member = &job->members[first[i]];
+
+        plan->member[i] = member_at(&member->endpoint, member->data_port);
+        plan->member[i].queue_pair = member->queue_pair;
+    }
+    for (unsigned n = 0; n < JOBS_MAX; n++)
+        if (ctl_entry_had_number(job, (uint8_t)n))
+            plan->unusable[n / 64] |= RTE_BIT64(n % 64);
+}
+
+static struct jobs_plan plan_for(const struct ctl_entry *job, const struct agg_terms *terms, bool as_it_is,
+                                 uint32_t founder)
+{
+    struct jobs_plan plan = {.protocol = job->protocol,
+                             .terms = *terms,
+                             .as_it_is = as_it_is,
+                             .network = job->network,
+                             .tenant = job->tenant,
+                             .founder = founder};
+
+    snprintf(plan.name, sizeof(plan.name), "%s", job->name);
+    return plan;
+}
+
+static int open_job(const struct registrar *r, struct jobs_plan *plan, uint8_t *number,
+                    char text[CTL_TEXT_MAX])
+{
+    const struct jobs_identity us = {.mac = r->host->mac, .ip = host_ip(r->host, plan->network)};
+
+    if (plan->tree != NULL) {
+        if (!relay_takes(plan->protocol, &plan->terms, text))
+            return -EINVAL;
+        plan->protocol = relay_protocol_of(plan->protocol);
+    }
+    return jobs_open(r->parts.jobs, plan, &us, number, text);
+}
+
+static int prepare(void *context, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
+                   char text[CTL_TEXT_MAX])
+{
+    const struct registrar *r = context;
+    uint16_t contributor[AGG_MAX_WORKERS];
+    const struct agg_node tree = {.ranks = job->size, .contributor = contributor};
+    struct keys_secret shared = {.library = keys_sodium()};
+    struct jobs_plan plan = plan_for(job, terms, job->resumed, ctl_entry_debtor(job));
+    int rc;
+
+    plan_members(&plan, job, contributor);
+    plan.tree = ctl_tree_has_switches(job) ? &tree : NULL;
+    if (job->keyed) {
+        memcpy(shared.secret, job->secret, sizeof(shared.secret));
+        plan.shared = &shared;
+    }
+    rc = terms_check(r->common.parts.cfg, plan.protocol, plan.size, plan.shared, &plan.terms, text);
+    if (rc == 0)
+        rc = open_job(r, &plan, number, text);
+    keys_erase(&shared, sizeof(shared));
+    *terms = plan.terms;
+    return rc;
+}
+
+static void release(void *context, const struct ctl_entry *job)
+{
+    const struct registrar *r = context;
+
+    jobs_close(r->parts.jobs, job->protocol->id, job->number);
+}
+
+static struct jobs_location location_of(const struct ctl_endpoint *e)
+{
+    struct jobs_location to = {.port = e->port};
+
+    memcpy(to.mac.addr_bytes, e->mac, sizeof(to.mac.addr_bytes));
+    return to;
+}
+
+/* A member is found by its address: its number is that of its switch, if it comes by one. */
+static struct agg_sender sender_of(const struct ctl_member *m)
+{
+    return (struct agg_sender){
+        .ip = m->endpoint.ip, .port = rte_cpu_to_be_16(m->data_port), .network = m->endpoint.network};
+}
+
+static void moved(void *context, const struct ctl_entry *job, unsigned rank)
+{
+    const struct registrar *r = context;
+    const struct ctl_member *m = &job->members[rank];
+    const struct agg_sender at = sender_of(m);
+    const struct switch_job *running = jobs_find(r->parts.jobs, job->protocol->id, job->number);
+    const struct agg_seat *seat = running == NULL ? NULL : agg_job_find(&running->common, &at);
+    const struct jobs_location to = location_of(&m->endpoint);
+
+    /* without a seat it has ended */
+    if (seat != NULL && jobs_move(r->parts.jobs, job->protocol->id, job->number, seat->rank, &to) < 0)
+        log_warning("job %s: no memory to note the new MAC address of rank %u: raise memory.megabytes",
+                    job->name, rank);
+}
+
+static bool heard(void *context, const struct ctl_entry *job, unsigned rank)
+{
+    const struct registrar *r = context;
+    const struct agg_sender at = sender_of(&job->members[rank]);
+    const struct switch_job *running = jobs_find(r->parts.jobs, job->protocol->id, job->number);
+
+    return running != NULL && agg_heard_member(&running->common, &at);
+}
+
 /* --- jobs that go on to a switch above ----------------------------------------------------------------- */
 
 static void send_up(void *context, unsigned uplink, const uint8_t *payload, size_t bytes)
@@ -107,12 +205,55 @@ static void send_up(void *context, unsigned uplink, const uint8_t *payload, size
     uplinks_send(r->parts.uplinks, uplink, payload, bytes);
 }
 
+/* What the root has granted is the same at all switches, data_keys may not be. */
+static int check_data_keys(const struct registrar *r, const struct jobs_plan *plan, char text[CTL_TEXT_MAX])
+{
+    const struct agg_pool_config pool = {.workers = plan->size, .terms = plan->terms, .shared = plan->shared};
+    const struct config_tenant *tenant = &r->common.parts.cfg->tenant[plan->tenant];
+    struct agg_footprint f;
+
+    if (plan->shared == NULL || !tenant->data_keys || !plan->protocol->footprint(&pool, &f) || f.keyed)
+        return 0;
+    snprintf(text, CTL_TEXT_MAX,
+             "data packets of tenant %s are keyed here, and the job's root does not key them: set data_keys: "
+             "true there, or false here",
+             tenant->name);
+    return -EINVAL;
+}
+
 static int prepare_relayed(void *context, const struct relay_job *job, uint8_t *number,
                            char text[CTL_TEXT_MAX])
 {
     const struct registrar *r = context;
+    uint16_t contributor[AGG_MAX_WORKERS];
+    struct agg_node tree = {.ranks = job->entry.size,
+                            .contributor = contributor,
+                            .has_parent = true,
+                            .parent_job = job->parent_number};
+    struct jobs_plan plan = plan_for(&job->entry, &job->entry.terms, true, ctl_entry_host(&job->entry));
+    struct keys_secret ours = {.library = keys_sodium()}, parents = ours;
+    int rc;
 
-    return pools_open_relayed(&r->pools, job, number, text);
+    plan_members(&plan, &job->entry, contributor);
+    plan.tree = &tree;
+    if (job->entry.keyed) {
+        memcpy(ours.secret, job->entry.secret, sizeof(ours.secret));
+        memcpy(parents.secret, job->parent_secret, sizeof(parents.secret));
+        plan.shared = &ours;
+        tree.parent_shared = &parents;
+    }
+    plan.parent = (struct jobs_parent){
+        .uplink = job->uplink,
+        .ports = job->parent_data_ports,
+        .from_port = rte_cpu_to_be_16((uint16_t)(UPLINK_DATA_PORT + job->uplink)),
+        .at = member_at(&job->parent, job->parent_data_port),
+    };
+    rc = check_data_keys(r, &plan, text);
+    if (rc == 0)
+        rc = open_job(r, &plan, number, text);
+    keys_erase(&ours, sizeof(ours));
+    keys_erase(&parents, sizeof(parents));
+    return rc;
 }
 
 static void release_relayed(void *context, const struct relay_job *job)
@@ -128,8 +269,9 @@ static void moved_relayed(void *context, const struct relay_job *job, unsigned r
 static void parent_moved(void *context, const struct relay_job *job)
 {
     const struct registrar *r = context;
+    const struct jobs_location to = location_of(&job->parent);
 
-    if (pools_move_parent(&r->pools, job) < 0)
+    if (jobs_move_parent(r->parts.jobs, job->entry.protocol->id, job->entry.number, &to) < 0)
         log_warning(
             "job %s: no memory to note the new MAC address of the switch above: raise memory.megabytes",
             job->entry.name);
@@ -178,16 +320,8 @@ static const struct registry_host_kind kind = {.actions = {.send = send_message,
                                                .rounds = rounds,
                                                .has_room = has_room};
 
-int registrar_open(struct registrar **out, const struct registrar_parts *parts, const struct config *cfg)
+int registrar_open(struct registrar **out, const struct registrar_parts *parts)
 {
-    const struct registry_host_parts common = {.kind = &kind,
-                                               .cfg = cfg,
-                                               .protocols = parts->protocols,
-                                               .protocols_known = parts->protocols_known,
-                                               .boot_id = parts->boot_id,
-                                               .data_ports = parts->data_ports,
-                                               .hears_nics = true,
-                                               .history = parts->history};
     struct registrar *r = calloc(1, sizeof(*r));
     int rc;
 
@@ -195,9 +329,10 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
     if (r == NULL)
         return -ENOMEM;
     r->parts = *parts;
+    r->parts.common.kind = &kind;
+    r->parts.common.hears_nics = true;
     r->host = &lcores_main(parts->lcores)->host;
-    r->pools = (struct pools){.jobs = parts->jobs, .host = r->host, .cfg = cfg};
-    rc = registry_host_open(&r->common, &common, monotonic_ns());
+    rc = registry_host_open(&r->common, &r->parts.common, monotonic_ns());
     if (rc == 0)
         rc = registry_host_begin(&r->common);
     if (rc < 0) {

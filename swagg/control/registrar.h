@@ -3,21 +3,17 @@
  */
 #pragma once
 
-#include "control/pools.h"
+#include "aggregate/jobs.h"
 #include "control/uplinks.h"
 #include "lcore/lcores.h"
 #include "registry/registry_host.h"
 
 /* What it works with; all of it outlives the registrar. */
 struct registrar_parts {
-    const struct lcores *lcores; /* the main one is the host that its messages come from */
+    struct registry_host_parts common; /* but for kind and hears_nics */
+    const struct lcores *lcores;       /* the main one is the host that its messages come from */
     const struct bridge *bridge;
     struct jobs *jobs;
-    const struct agg_protocol *const *protocols; /* that jobs may use */
-    unsigned protocols_known;                    /* how many, at least 1 */
-    uint64_t boot_id;                            /* random, not 0: so that workers notice a restart */
-    uint8_t data_ports;      /* to how many UDP ports workers are told to deal their packets (port/steer.h) */
-    struct history *history; /* of the switch */
     struct uplinks *uplinks; /* the configuration's; not used where it has none */
 };
 
@@ -25,11 +21,10 @@ struct registrar {
     struct registry_host common; /* the first, for functions of its kind */
     struct registrar_parts parts;
     const struct host *host; /* the main lcore's: the switch as a host */
-    struct pools pools;
 };
 
-/* *r is NULL on error, which was logged. cfg must outlive it. */
-int registrar_open(struct registrar **r, const struct registrar_parts *parts, const struct config *cfg);
+/* *r is NULL on error, which was logged. */
+int registrar_open(struct registrar **r, const struct registrar_parts *parts);
 void registrar_close(struct registrar *r);
 
 /* Another configuration (registry_reload.h): to be called instead of registry_change_take. */

@@ -25,14 +25,9 @@ static const char *ip_text(char text[IP_TEXT_MAX], rte_be32_t ip)
     return text;
 }
 
-void uplinks_init(struct uplinks *u, const struct uplinks_parts *parts, const struct config *cfg)
+void uplinks_init(struct uplinks *u, const struct config *cfg)
 {
-    *u = (struct uplinks){.n = cfg->uplinks,
-                          .post = parts->post,
-                          .neighbours = parts->neighbours,
-                          .port = parts->port,
-                          .ports = parts->ports,
-                          .probe_port = parts->probe_port};
+    u->n = cfg->uplinks;
     for (unsigned i = 0; i < u->n; i++) {
         const struct config_uplink *from = &cfg->uplink[i];
         struct uplink *to = &u->uplink[i];

@@ -27,24 +27,18 @@ struct uplink {
 };
 
 struct uplinks {
-    unsigned n;
-    struct uplink uplink[SWAGG_MAX_UPLINKS];
+    /* Set before uplinks_init; all of it outlives them. */
     struct post post;
-    struct neighbours *neighbours;
-    const struct port *port;
-    const uint64_t *ports;
-    uint16_t probe_port;
-};
-
-/* All parts outlive it. */
-struct uplinks_parts {
-    struct post post;
-    struct neighbours *neighbours; /* to which it adds its own, before the polling lcores start */
+    struct neighbours *neighbours; /* to which they add their own, before the polling lcores start */
     const struct port *port;       /* the switch's */
     const uint64_t *ports;         /* those that there are (ports_there) */
     uint16_t probe_port;           /* UDP port of a parent's that answers path probes; host order */
+
+    unsigned n;
+    struct uplink uplink[SWAGG_MAX_UPLINKS];
 };
-void uplinks_init(struct uplinks *u, const struct uplinks_parts *parts, const struct config *cfg);
+
+void uplinks_init(struct uplinks *u, const struct config *cfg);
 
 /* Sends a control message to the parent; nothing happens while the way to it is not known. */
 void uplinks_send(struct uplinks *u, unsigned uplink, const void *payload, size_t bytes);

@@ -30,17 +30,18 @@ static uint32_t epoch; /* of the READY that was sent last */
 
 static void set_up(void)
 {
-    const struct registrar_parts parts = {.lcores = &lcores,
+    const struct registrar_parts parts = {.common = {.cfg = &cfg,
+                                                     .protocols = spoken,
+                                                     .protocols_known = RTE_DIM(spoken),
+                                                     .boot_id = BOOT,
+                                                     .data_ports = DATA_PORTS},
+                                          .lcores = &lcores,
                                           .bridge = rig_bridge,
-                                          .jobs = &jobs,
-                                          .protocols = spoken,
-                                          .protocols_known = RTE_DIM(spoken),
-                                          .boot_id = BOOT,
-                                          .data_ports = DATA_PORTS};
+                                          .jobs = &jobs};
 
     jobs = (struct jobs){
         .rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 16 << 20, .frames_max = 64};
-    CU_ASSERT_EQUAL_FATAL(registrar_open(&registrar, &parts, &cfg), 0);
+    CU_ASSERT_EQUAL_FATAL(registrar_open(&registrar, &parts), 0);
 }
 
 static void open_registrar(void)
@@ -614,7 +615,8 @@ TEST(a_tenant_with_a_key)
                            "jobs of this name need the key of tenant lab: set options.key_file, "
                            "or SWAGG_KEY_FILE, to its key file");
     unlink(path);
-    CU_ASSERT_EQUAL(registrar_open(&none, &(struct registrar_parts){.lcores = &lcores}, &cfg), -EINVAL);
+    CU_ASSERT_EQUAL(registrar_open(&none, &(struct registrar_parts){.common.cfg = &cfg, .lcores = &lcores}),
+                    -EINVAL);
 }
 
 /* Another key in the file: who is in a job with the one before stays, and is answered with it. */

@@ -70,32 +70,32 @@ static void open_switch(void)
     ports = RTE_BIT64(RIG_PORTS) - 1;
     rig_open();
 
-    const struct registrar_parts parts = {.lcores = &lcores,
+    const struct registrar_parts parts = {.common = {.cfg = &cfg,
+                                                     .protocols = spoken,
+                                                     .protocols_known = RTE_DIM(spoken),
+                                                     .boot_id = BOOT,
+                                                     .data_ports = DATA_PORTS},
+                                          .lcores = &lcores,
                                           .bridge = rig_bridge,
                                           .jobs = &jobs,
-                                          .protocols = spoken,
-                                          .protocols_known = RTE_DIM(spoken),
-                                          .boot_id = BOOT,
-                                          .data_ports = DATA_PORTS,
                                           .uplinks = &uplinks};
 
     configure();
     neighbours = (struct neighbours){0};
     rig.host.neighbours = &neighbours;
-    uplinks_init(&uplinks,
-                 &(struct uplinks_parts){.post = {.host = &rig.host, .bridge = rig_bridge},
-                                         .neighbours = &neighbours,
-                                         .port = rig_port,
-                                         .ports = &ports,
-                                         .probe_port = SML_PORT_FIRST},
-                 &cfg);
+    uplinks = (struct uplinks){.post = {.host = &rig.host, .bridge = rig_bridge},
+                               .neighbours = &neighbours,
+                               .port = rig_port,
+                               .ports = &ports,
+                               .probe_port = SML_PORT_FIRST};
+    uplinks_init(&uplinks, &cfg);
     jobs = (struct jobs){
         .rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 16 << 20, .frames_max = 64};
     rig.engine.source[engine_from_members(AGG_PROTOCOL_SWITCHML)].jobs = &jobs.running[AGG_PROTOCOL_SWITCHML];
     rig.engine.source[engine_from_parent(AGG_PROTOCOL_SWITCHML, 0)] = (struct engine_source){
         .table = &sml_protocol, .jobs = &jobs.above[0][AGG_PROTOCOL_SWITCHML], .parent = true};
     rig.engine.egress.data_ports = DATA_PORTS;
-    CU_ASSERT_EQUAL_FATAL(registrar_open(&registrar, &parts, &cfg), 0);
+    CU_ASSERT_EQUAL_FATAL(registrar_open(&registrar, &parts), 0);
 }
 
 static void close_switch(void)
