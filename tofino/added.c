@@ -13,7 +13,7 @@
 static json_t *describe(const struct config *alone)
 {
     if (alone->static_jobs > 0)
-        return setup_describe_static(&alone->static_job[0], log_report, NULL);
+        return setup_describe_static(&alone->static_job[0]);
     log_error("this switch has jobs of the list static alone: it sums no RDMA messages");
     return NULL;
 }

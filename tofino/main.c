@@ -402,8 +402,8 @@ static bool read_config(struct process *p, const char *file)
         log_error("switch.ip is missing: workers send to it");
     if (!p->check)
         saved_take_added(p->state, &p->cfg);
-    p->interface = setup_interface(&p->cfg, log_report, NULL);
-    p->setup = setup_describe(&p->cfg, log_report, NULL);
+    p->interface = setup_interface(&p->cfg);
+    p->setup = setup_describe(&p->cfg);
     return p->cfg.has_ip && p->interface != NULL && p->setup != NULL;
 }
 

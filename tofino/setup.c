@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,26 +9,10 @@
 #include "base/log.h"
 #include "helper.h"
 
-/* Faults are counted, and all of them reported. */
-struct reading {
-    settings_report report;
-    void *context;
-    unsigned faults;
-};
+/* What this switch cannot do: all of it is logged, and counted. */
+#define fault(faults, ...) (*(faults) += log_fail(1, __VA_ARGS__))
 
-__attribute__((format(printf, 2, 3))) static void fault(struct reading *r, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    r->report(r->context, text);
-    r->faults++;
-}
-
-const char *setup_interface(const struct config *cfg, settings_report report, void *context)
+const char *setup_interface(const struct config *cfg)
 {
     const char *found = NULL;
 
@@ -37,15 +20,14 @@ const char *setup_interface(const struct config *cfg, settings_report report, vo
         if (!config_is_kernel_device(cfg->port[i].device))
             continue;
         if (found != NULL) {
-            report(context,
-                   "ports: only one device may be the kernel's, the interface that leads to the chip");
+            log_error("ports: only one device may be the kernel's, the interface that leads to the chip");
             return NULL;
         }
         found = cfg->port[i].device + strlen(CONFIG_KERNEL_DEVICE);
     }
     if (found == NULL)
-        report(context, "ports: the interface that leads to the chip is missing: {name: cpu, device: "
-                        "\"kernel:ens1\"}, for instance");
+        log_error("ports: the interface that leads to the chip is missing: {name: cpu, device: "
+                  "\"kernel:ens1\"}, for instance");
     return found;
 }
 
@@ -100,7 +82,7 @@ unsigned setup_port_number(const struct config_port *port)
                                                                                          : (unsigned)number;
 }
 
-static json_t *describe_port(struct reading *r, const struct config_port *port)
+static json_t *describe_port(int *faults, const struct config_port *port)
 {
     const char *values[SETTINGS];
     const unsigned number = setup_port_number(port);
@@ -110,13 +92,13 @@ static json_t *describe_port(struct reading *r, const struct config_port *port)
     for (unsigned i = 0; i < SETTINGS; i++)
         values[i] = settings[i].values[0];
     if (number == UINT_MAX)
-        fault(r,
+        fault(faults,
               "port %s: \"%s\" is no port of a chip: write " CONFIG_CHIP_DEVICE "128, as the chip numbers it",
               port->name, port->device);
     strtok_r(device, ",", &rest); /* what has just been read */
     while ((text = strtok_r(NULL, ",", &rest)) != NULL)
         if (!set(values, text))
-            fault(r,
+            fault(faults,
                   "port %s: \"%s\" is none of speed=10g, 25g, 40g, 50g, 100g, 200g, 400g; fec=none, fc, rs; "
                   "autoneg=default, on, off",
                   port->name, text);
@@ -125,7 +107,7 @@ static json_t *describe_port(struct reading *r, const struct config_port *port)
 }
 
 /* What the daemon can, and this switch cannot: nobody is to find out by its silence. */
-static void refuse_the_rest(struct reading *r, const struct config *cfg)
+static void refuse_the_rest(int *faults, const struct config *cfg)
 {
     const struct {
         const char *key;
@@ -148,34 +130,34 @@ static void refuse_the_rest(struct reading *r, const struct config *cfg)
 
     for (unsigned i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)
         if (rest[i].given)
-            fault(r, "%s: is nothing that this switch does; leave it out", rest[i].key);
+            fault(faults, "%s: is nothing that this switch does; leave it out", rest[i].key);
     for (unsigned i = 0; i < cfg->tenants; i++) {
         const struct config_quota *quota = &cfg->tenant[i].quota;
 
         if (cfg->tenant[i].data_keys)
-            fault(r,
+            fault(faults,
                   "tenants[%u].data_keys must be false: this switch checks the keys of control messages, and "
                   "cannot check those of data packets",
                   i);
         if (quota->slots + quota->megabytes + quota->kept_frames > 0)
-            fault(r, "tenants[%u].quota: only jobs are counted by this switch; leave the others out", i);
+            fault(faults, "tenants[%u].quota: only jobs are counted by this switch; leave the others out", i);
     }
 }
 
 /* The same of a port. */
-static void refuse_of_port(struct reading *r, const struct config_port *port)
+static void refuse_of_port(int *faults, const struct config_port *port)
 {
     const struct config_storm *s = &port->storm;
 
     if (impair_active(&port->impair.rx) || impair_active(&port->impair.tx))
-        fault(r, "port %s: impair: is nothing that this switch does; leave it out", port->name);
+        fault(faults, "port %s: impair: is nothing that this switch does; leave it out", port->name);
     for (enum config_storm_kind kind = 0; kind < CONFIG_STORM_KINDS; kind++)
         if (s->frames[kind] > 0) {
-            fault(r, "port %s: storm: is nothing that this switch does; leave it out", port->name);
+            fault(faults, "port %s: storm: is nothing that this switch does; leave it out", port->name);
             break;
         }
     if (port->ecn_above > 0)
-        fault(r, "port %s: ecn_above: is nothing that this switch does; leave it out", port->name);
+        fault(faults, "port %s: ecn_above: is nothing that this switch does; leave it out", port->name);
 }
 
 bool setup_has_mac(const struct config *cfg, const char *interface, const struct net_mac *mac)
@@ -200,14 +182,15 @@ static json_t *describe_worker(const struct config_peer *w)
                      helper_mac(w->mac));
 }
 
-static json_t *describe_static(struct reading *r, const struct config_static *s)
+static json_t *describe_static(int *faults, const struct config_static *s)
 {
     json_t *workers = json_array();
 
     if (s->format != XFER_FORMAT_INT32)
-        fault(r, "static job %s: format must be int32, the only one that this switch adds", s->common.name);
+        fault(faults, "static job %s: format must be int32, the only one that this switch adds",
+              s->common.name);
     if (s->udp_checksum)
-        fault(r, "static job %s: udp_checksum must be false: results of this switch have none",
+        fault(faults, "static job %s: udp_checksum must be false: results of this switch have none",
               s->common.name);
     for (unsigned rank = 0; rank < s->common.workers; rank++)
         json_array_append_new(workers, describe_worker(&s->worker[rank]));
@@ -216,34 +199,34 @@ static json_t *describe_static(struct reading *r, const struct config_static *s)
                      "workers", workers);
 }
 
-json_t *setup_describe_static(const struct config_static *s, settings_report report, void *context)
+json_t *setup_describe_static(const struct config_static *s)
 {
-    struct reading r = {.report = report, .context = context};
-    json_t *described = describe_static(&r, s);
+    int faults = 0;
+    json_t *described = describe_static(&faults, s);
 
-    if (r.faults == 0)
+    if (faults == 0)
         return described;
     json_decref(described);
     return NULL;
 }
 
-json_t *setup_describe(const struct config *cfg, settings_report report, void *context)
+json_t *setup_describe(const struct config *cfg)
 {
-    struct reading r = {.report = report, .context = context};
+    int faults = 0;
     json_t *ports = json_array(), *statics = json_array();
 
     for (unsigned i = 0; i < cfg->ports; i++)
         if (!config_is_kernel_device(cfg->port[i].device)) {
-            refuse_of_port(&r, &cfg->port[i]);
-            json_array_append_new(ports, describe_port(&r, &cfg->port[i]));
+            refuse_of_port(&faults, &cfg->port[i]);
+            json_array_append_new(ports, describe_port(&faults, &cfg->port[i]));
         }
-    refuse_the_rest(&r, cfg);
+    refuse_the_rest(&faults, cfg);
     for (unsigned i = 0; i < cfg->static_jobs; i++)
-        json_array_append_new(statics, describe_static(&r, &cfg->static_job[i]));
+        json_array_append_new(statics, describe_static(&faults, &cfg->static_job[i]));
     if (json_array_size(ports) == 0)
-        fault(&r, "ports: those of the chip are missing: {name: h0, device: \"" CONFIG_CHIP_DEVICE
-                  "128,speed=100g\"}, for instance");
-    if (r.faults == 0)
+        fault(&faults, "ports: those of the chip are missing: {name: h0, device: \"" CONFIG_CHIP_DEVICE
+                       "128,speed=100g\"}, for instance");
+    if (faults == 0)
         return json_pack("{s:I,s:o,s:o}", "ip", (json_int_t)ntohl(cfg->ip), "ports", ports, "static",
                          statics);
     json_decref(ports);

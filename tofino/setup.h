@@ -12,14 +12,14 @@
 #include "config/reload.h"
 #include "net/mac.h"
 
-/* Of the kernel's. NULL, after reporting what is wrong: there is none, or more than one. */
-const char *setup_interface(const struct config *cfg, settings_report report, void *context);
+/* Of the kernel's. NULL, after logging what is wrong: there is none, or more than one. */
+const char *setup_interface(const struct config *cfg);
 
-/* {"ip", "ports", "static"}. NULL, after reporting what this switch cannot do. */
-json_t *setup_describe(const struct config *cfg, settings_report report, void *context);
+/* {"ip", "ports", "static"}. NULL, after logging all of what this switch cannot do. */
+json_t *setup_describe(const struct config *cfg);
 
-/* One of "static". NULL, after reporting the same. */
-json_t *setup_describe_static(const struct config_static *s, settings_report report, void *context);
+/* One of "static". NULL, after logging the same. */
+json_t *setup_describe_static(const struct config_static *s);
 
 /* Has changes of what the helper is told at the start need a restart. */
 void place_keep(struct settings_changes *list);

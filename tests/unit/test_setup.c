@@ -1,4 +1,5 @@
 /* What swagg-tofino tells its helper of the configuration. */
+#include "base/log.h"
 #include "setup.h"
 #include "unit.h"
 
@@ -11,6 +12,16 @@ static void note(void *context, const char *message)
     (void)context;
     snprintf(faults + used, sizeof(faults) - used, "%s\n", message);
 }
+
+/* What is logged as an error is noted, too. */
+static void listen(void)
+{
+    static const struct log_listener listener = {.hear = note};
+
+    log_listen(&listener);
+}
+
+EACH_TEST(listen, NULL)
 
 static struct config load(const char *more)
 {
@@ -33,11 +44,11 @@ TEST(ports_and_jobs)
                                  "  - {name: p, threads: 2, slots: 64, elements: 64, quiet_ms: 500, workers: "
                                  "[{mac: \"02:00:00:00:00:01\", ip: "
                                  "10.77.0.1, port: 50000}]}\n");
-    json_t *setup = setup_describe(&c, note, NULL);
+    json_t *setup = setup_describe(&c);
     char *text = json_dumps(setup, JSON_COMPACT | JSON_SORT_KEYS);
 
     CU_ASSERT_STRING_EQUAL(faults, "");
-    CU_ASSERT_STRING_EQUAL(setup_interface(&c, note, NULL), "ens1");
+    CU_ASSERT_STRING_EQUAL(setup_interface(&c), "ens1");
     CU_ASSERT_STRING_EQUAL(
         text, "{\"ip\":172818686,"
               "\"ports\":[{\"autoneg\":\"off\",\"fec\":\"rs\",\"number\":128,\"speed\":\"100g\"},"
@@ -56,7 +67,7 @@ static void expect(const char *more, const char *fault)
 {
     const struct config c = load(more);
 
-    CU_ASSERT_PTR_NULL(setup_describe(&c, note, NULL));
+    CU_ASSERT_PTR_NULL(setup_describe(&c));
     CU_ASSERT_PTR_NOT_NULL(strstr(faults, fault));
 }
 
@@ -65,7 +76,7 @@ TEST(what_this_switch_cannot_do)
     const struct config two =
         load("  - {name: other, device: \"kernel:ens2\"}\n  - {name: h0, device: \"chip:1\"}\n");
 
-    CU_ASSERT_PTR_NULL(setup_interface(&two, note, NULL));
+    CU_ASSERT_PTR_NULL(setup_interface(&two));
     CU_ASSERT_PTR_NOT_NULL(strstr(faults, "only one device may be the kernel's"));
     expect("", "those of the chip are missing");
     expect("  - {name: h0, device: \"chip:none\"}\n", "port h0: \"chip:none\" is no port of a chip");
