@@ -10,7 +10,6 @@
 #include "monotonic.h"
 #include "registry/registry_reserve.h"
 #include "registry/reserved_file.h"
-#include "registry/tenants.h"
 #include "registry/terms.h"
 #include "sodium_keys.h"
 
@@ -61,12 +60,36 @@ static void refused(void *context, const struct ctl_endpoint *from, const char *
     history_note(h->parts.history, &(struct history_note){HISTORY_REFUSED, name, "", who, why->text});
 }
 
+/* Whose job of this name the process may join. */
 static int tenant_of(void *context, const struct ctl_endpoint *from, int key, const char *name,
                      char text[CTL_TEXT_MAX])
 {
-    const struct registry_host *h = context;
+    const struct config *cfg = ((const struct registry_host *)context)->parts.cfg;
+    const uint8_t *ip = (const uint8_t *)&from->ip;
+    const int tenant = config_tenant_of(cfg, from->ip, key, name), owner = config_key_owner(cfg, name);
 
-    return tenants_admit(h->parts.cfg, from, key, name, text);
+    if (tenant >= 0 && config_has_job(cfg, tenant, name)) {
+        snprintf(text, CTL_TEXT_MAX,
+                 "a job of this name is in the %s's configuration, and nobody joins that one: call yours "
+                 "otherwise",
+                 config_word(cfg));
+        return -1;
+    }
+    if (tenant >= 0)
+        return tenant;
+    if (key >= 0)
+        snprintf(text, CTL_TEXT_MAX, "the key is tenant %s's, who has no jobs of this name at %u.%u.%u.%u",
+                 cfg->tenant[key].name, ip[0], ip[1], ip[2], ip[3]);
+    else if (owner >= 0)
+        snprintf(
+            text, CTL_TEXT_MAX,
+            "jobs of this name need the key of tenant %s: set options.key_file, or SWAGG_KEY_FILE, to its "
+            "key file",
+            cfg->tenant[owner].name);
+    else
+        snprintf(text, CTL_TEXT_MAX, "none of the %s's tenants has %u.%u.%u.%u and jobs of this name",
+                 config_word(cfg), ip[0], ip[1], ip[2], ip[3]);
+    return tenant;
 }
 
 struct ctl_registry_config registry_host_config(struct registry_host *h, const struct config *cfg,
@@ -117,9 +140,21 @@ static uint64_t pause_ns(const struct config *cfg)
            cfg->idle.until_due_us * UINT64_C(1000);
 }
 
+/* By their numbers, with those that are leaving, and how many jobs of theirs are in the file. */
+static void list_tenants(struct registry_host *h)
+{
+    const struct config *cfg = h->parts.cfg;
+
+    for (unsigned i = 0; i < cfg->tenants + cfg->leaving; i++)
+        h->tenant[i] = (struct ctl_tenant){.name = cfg->tenant[i].name,
+                                           .jobs = (uint16_t)cfg->tenant[i].quota.jobs,
+                                           .elsewhere = (uint16_t)config_jobs_of(cfg, i),
+                                           .data_keys = cfg->tenant[i].data_keys};
+}
+
 void registry_host_follow(struct registry_host *h)
 {
-    tenants_list(h->parts.cfg, h->tenant);
+    list_tenants(h);
     job_lines_follow(&h->lines, h->parts.cfg);
     h->listening.pause_ns = pause_ns(h->parts.cfg);
 }
