@@ -158,17 +158,6 @@ static void commit(void *context, struct registry_change *c)
     datapath_follow(r->dp, running);
 }
 
-static uint64_t tenants_of_static_jobs(void *context)
-{
-    const struct reload *r = context;
-    uint64_t tenants = 0;
-
-    for (unsigned i = 0; i < r->static_jobs->n; i++)
-        if (r->static_jobs->job[i].plan.tenant >= 0)
-            tenants |= RTE_BIT64(r->static_jobs->job[i].plan.tenant);
-    return tenants;
-}
-
 void reload_init(struct reload *r, const char *file, struct config *running)
 {
     r->common = (struct registry_reload){.file = file,
@@ -176,7 +165,6 @@ void reload_init(struct reload *r, const char *file, struct config *running)
                                          .context = r,
                                          .load = config_load,
                                          .align = align,
-                                         .tenants = tenants_of_static_jobs,
                                          .prepare = prepare,
                                          .forget = forget,
                                          .commit = commit};

@@ -310,17 +310,6 @@ static int align(void *context, struct config *next)
     return config_take_added(next, &p->cfg);
 }
 
-static uint64_t tenants_of_static_jobs(void *context)
-{
-    const struct process *p = context;
-    uint64_t tenants = 0;
-
-    for (unsigned i = 0; i < p->cfg.static_jobs; i++)
-        if (p->cfg.static_job[i].common.tenant >= 0)
-            tenants |= UINT64_C(1) << p->cfg.static_job[i].common.tenant;
-    return tenants;
-}
-
 static void commit(void *context, struct registry_change *c)
 {
     struct process *p = context;
@@ -393,7 +382,6 @@ static bool read_config(struct process *p, const char *file)
                                          .context = p,
                                          .load = load,
                                          .align = align,
-                                         .tenants = tenants_of_static_jobs,
                                          .judge = place_keep,
                                          .commit = commit};
     if (load(&p->cfg, file, log_report, NULL) < 0 || !keyring_is_good(&p->cfg))

@@ -112,18 +112,28 @@ void registry_change_forget(struct registry_change *c)
 
 /* --- the whole ----------------------------------------------------------------------------------------- */
 
+/* The tenants whom jobs belong to, those that joined and those of the file: bit t is that of tenant t. */
+static uint64_t tenants_with_jobs(const struct registry_host *h, const struct config *running)
+{
+    uint64_t tenants = registry_host_tenants(h);
+
+    for (unsigned i = 0; i < config_jobs(running); i++) {
+        const int tenant = config_job(running, i).tenant;
+
+        tenants |= tenant < 0 ? 0 : UINT64_C(1) << tenant;
+    }
+    return tenants;
+}
+
 static int read_next(struct registry_change *c, const struct registry_reload *how)
 {
-    uint64_t with_jobs = registry_host_tenants(c->host);
     int rc = how->load(c->next, how->file, log_report, NULL);
 
     if (rc == 0 && how->align != NULL)
         rc = how->align(how->context, c->next);
     if (rc < 0)
         return rc;
-    if (how->tenants != NULL)
-        with_jobs |= how->tenants(how->context);
-    if (!config_keep_tenants(c->next, how->running, with_jobs, c->tenant))
+    if (!config_keep_tenants(c->next, how->running, tenants_with_jobs(c->host, how->running), c->tenant))
         return log_fail(
             -ENOSPC, "%s: tenants: there are no more than %d, with those that are gone but whose jobs go on",
             how->file, CONFIG_TENANTS_MAX);

@@ -29,8 +29,6 @@ struct registry_reload {
     int (*load)(struct config *next, const char *file, settings_report report, void *context);
     /* Has next follow the running configuration. 0, or -errno after logging. */
     int (*align)(void *context, struct config *next);
-    /* The tenants whom jobs belong to beside the registry's: bit t is that of tenant t. */
-    uint64_t (*tenants)(void *context);
     /* Says which of the changes that the list has need a restart here, though they do not elsewhere. */
     void (*judge)(struct settings_changes *list);
     /* Makes all that may fail. 0, or -errno after logging; else forget, or commit follows. */
