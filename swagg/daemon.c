@@ -29,27 +29,20 @@
 
 enum { LIST_MAX = 512 };
 
-static int append_queue(char text[LIST_MAX], int n, const struct port *port, unsigned queues, unsigned queue)
-{
-    char name[PORT_QUEUE_NAME_MAX];
-
-    if (n < LIST_MAX)
-        n += snprintf(text + n, LIST_MAX - (size_t)n, " %s", port_queue_name(name, port, queues, queue));
-    return n;
-}
-
 /* The names of the queues that an lcore receives from, or sends to. */
 static const char *queue_list(char text[LIST_MAX], const struct show_parts *parts, const struct lcore *lc,
                               bool tx)
 {
     struct port_queue_id queue[PORT_QUEUES_MAX];
     const unsigned queues = tx ? lcore_tx_queues(lc, queue) : lcore_rx_queues(lc, queue);
+    char name[PORT_QUEUE_NAME_MAX];
     int n = snprintf(text, LIST_MAX, "%s", queues == 0 ? " -" : "");
 
-    for (unsigned i = 0; i < queues; i++) {
+    for (unsigned i = 0; i < queues && n < LIST_MAX; i++) {
         const struct port *port = &parts->port[queue[i].port];
 
-        n = append_queue(text, n, port, tx ? port->tx_queues : port->rx_queues, queue[i].queue);
+        n += snprintf(text + n, LIST_MAX - (size_t)n, " %s",
+                      port_queue_name(name, port, tx ? port->tx_queues : port->rx_queues, queue[i].queue));
     }
     return text;
 }
@@ -104,7 +97,6 @@ struct daemon {
     struct impairing impairing;
     struct reload reload;
     struct action_parts changed;
-    struct commands commands;
     struct operators *operators;
     struct metrics *metrics;
 };
@@ -207,6 +199,7 @@ static void open_reload(struct daemon *d, struct datapath *dp, const struct daem
 static struct action_parts changed(struct daemon *d, struct datapath *dp)
 {
     return (struct action_parts){.show = &d->shown,
+                                 .main = &d->handoff,
                                  .common = {&d->registrar->common, &d->reload.common},
                                  .static_jobs = &d->static_jobs,
                                  .port = dp->port,
@@ -235,12 +228,11 @@ static int start_operators(struct daemon *d, const struct config *running)
     const struct operators_host host = {.kind = "switch",
                                         .name = d->shown.name,
                                         .run = commands_run,
-                                        .context = &d->commands,
+                                        .context = &d->changed,
                                         .history = d->history,
                                         .views = {commands_view, &d->shown},
                                         .start_thread = start_control_thread};
 
-    d->commands = (struct commands){.parts = &d->changed, .main = &d->handoff};
     return operators_start(&d->operators, &host, &running->control);
 }
 

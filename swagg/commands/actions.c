@@ -11,10 +11,6 @@
 
 /* --- ports that are added and removed --- */
 
-/* The request of the first has "port" and "device", as in the configuration, and "settings": rx_queues,
- * tx_queues, vlan. */
-action_fn port_add, port_delete;
-
 static void put_port(json_t *ports, const struct config_port *p)
 {
     json_array_append_new(ports, json_pack("{s:s, s:s, s:i, s:i}", "name", p->name, "device", p->device,
@@ -114,8 +110,10 @@ static bool check_switch(const struct config *running, uint32_t vlan, struct rep
     return false;
 }
 
-void port_add(const struct action_parts *parts, const struct request *request, const char *name,
-              struct reply *reply)
+/* The request has "port" and "device", as in the configuration, and "settings": rx_queues, tx_queues, vlan.
+ */
+static void port_add(const struct action_parts *parts, const struct request *request, const char *name,
+                     struct reply *reply)
 {
     json_t *port = wanted_port(request, reply);
     struct config_port checked;
@@ -136,8 +134,8 @@ void port_add(const struct action_parts *parts, const struct request *request, c
     json_decref(port);
 }
 
-void port_delete(const struct action_parts *parts, const struct request *request, const char *name,
-                 struct reply *reply)
+static void port_delete(const struct action_parts *parts, const struct request *request, const char *name,
+                        struct reply *reply)
 {
     struct hearing hearing;
 
@@ -148,10 +146,9 @@ void port_delete(const struct action_parts *parts, const struct request *request
 
 /* --- jobs that nobody joins, added and deleted --- */
 
-action_fn job_add, job_delete; /* the request of the first: operator/added_job.h */
-
-void job_add(const struct action_parts *parts, const struct request *request, const char *name,
-             struct reply *reply)
+/* The request: operator/added_job.h. */
+static void job_add(const struct action_parts *parts, const struct request *request, const char *name,
+                    struct reply *reply)
 {
     struct config *alone = added_job_read(parts->common.reload->running, request, reply);
     const char *job = request_text(request, "job");
@@ -165,8 +162,8 @@ void job_add(const struct action_parts *parts, const struct request *request, co
     free(alone);
 }
 
-void job_delete(const struct action_parts *parts, const struct request *request, const char *name,
-                struct reply *reply)
+static void job_delete(const struct action_parts *parts, const struct request *request, const char *name,
+                       struct reply *reply)
 {
     struct hearing hearing;
 
@@ -176,10 +173,6 @@ void job_delete(const struct action_parts *parts, const struct request *request,
 }
 
 /* --- impairments of a port --- */
-
-/* The request has the port's "name", "direction" (rx, tx; not given: both) and "settings": numbers by the
- * keys of the configuration's group impair. */
-action_fn impairments_set, impairments_clear;
 
 enum { REORDER_BY = 3, REORDER_BY_MAX = 1000, REORDER_FOR_US = 1000, REORDER_FOR_US_MAX = 10000000 };
 
@@ -282,8 +275,10 @@ static void change(const struct action_parts *parts, const char *name, unsigned 
                                        : "");
 }
 
-void impairments_set(const struct action_parts *parts, const struct request *request, const char *name,
-                     struct reply *reply)
+/* The request has the port's "name", "direction" (rx, tx; not given: both) and "settings": numbers by the
+ * keys of the configuration's group impair. */
+static void impairments_set(const struct action_parts *parts, const struct request *request, const char *name,
+                            struct reply *reply)
 {
     const unsigned directions = directions_of(request, reply);
     struct impair_config cfg;
@@ -292,8 +287,8 @@ void impairments_set(const struct action_parts *parts, const struct request *req
         change(parts, name, directions, &cfg);
 }
 
-void impairments_clear(const struct action_parts *parts, const struct request *request, const char *name,
-                       struct reply *reply)
+static void impairments_clear(const struct action_parts *parts, const struct request *request,
+                              const char *name, struct reply *reply)
 {
     const unsigned directions = directions_of(request, reply);
     const struct impair_config none = {.hold_frames = REORDER_BY, .hold_for = REORDER_FOR_US};

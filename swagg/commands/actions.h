@@ -7,6 +7,7 @@
 
 #include "lcore/lcores.h"
 #include "operator/common_commands.h"
+#include "operator/handoff.h"
 #include "show/views.h"
 
 struct reload;
@@ -24,6 +25,7 @@ struct reloading {
 /* What is changed; all of it outlives the operators' thread. */
 struct action_parts {
     const struct show_parts *show;
+    struct handoff *main;      /* where actions are run */
     struct common_host common; /* for what every host does */
     struct static_jobs *static_jobs;
     struct port *port; /* those of show */

@@ -378,8 +378,7 @@ static void run_errand(void *argument)
 
 void commands_run(void *context, const struct request *request, struct reply *reply, struct server_feed *feed)
 {
-    const struct commands *c = context;
-    const struct action_parts *parts = c->parts;
+    const struct action_parts *parts = context;
     const struct view *view = views_find(request->command);
     struct errand errand = {.parts = parts,
                             .action = actions_find(request->command),
@@ -402,6 +401,6 @@ void commands_run(void *context, const struct request *request, struct reply *re
         reply_fail(reply, REPLY_BAD_REQUEST, "%s takes no name", request->command);
     else if (view != NULL)
         show(parts->show, view, errand.name, reply);
-    else if (!handoff_call(c->main, run_errand, &errand))
+    else if (!handoff_call(parts->main, run_errand, &errand))
         reply_fail(reply, REPLY_FAILED, "the switch is stopping");
 }

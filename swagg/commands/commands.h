@@ -6,17 +6,11 @@
 #pragma once
 
 #include "commands/actions.h"
-#include "operator/handoff.h"
 #include "operator/server.h"
-
-struct commands {
-    const struct action_parts *parts;
-    struct handoff *main; /* where actions are run */
-};
 
 /* view_source.fill; context: struct show_parts. Any thread. */
 int commands_view(void *context, const struct view *view, const char *name, struct view_out *out);
 
-/* operators_host.run; context: struct commands. */
+/* operators_host.run; context: struct action_parts. */
 void commands_run(void *context, const struct request *request, struct reply *reply,
                   struct server_feed *feed);

@@ -19,11 +19,10 @@ static const struct show_parts shown = {.lock = &lock,
                                         .jobs = &jobs,
                                         .registrar = &registrar,
                                         .static_jobs = &fixed};
-static const struct action_parts parts = {.show = &shown, .port = &port};
+static struct action_parts parts = {.show = &shown, .port = &port};
 
 static void refuses(const char *line, const char *expected)
 {
-    struct commands commands = {.parts = &parts};
     struct reply reply = {.code = REPLY_OK};
     struct server_feed feed = {0};
     char why[REQUEST_TEXT_MAX];
@@ -31,7 +30,7 @@ static void refuses(const char *line, const char *expected)
 
     train.plan.protocol = agg_protocol_find(AGG_PROTOCOL_SWITCHML);
     CU_ASSERT_EQUAL_FATAL(request_parse(&request, line, strlen(line), why), 0);
-    commands_run(&commands, &request, &reply, &feed);
+    commands_run(&parts, &request, &reply, &feed);
     request_free(&request);
     CU_ASSERT_NOT_EQUAL(reply.code, REPLY_OK);
     if (strstr(reply.error, expected) == NULL)
