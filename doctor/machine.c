@@ -10,20 +10,15 @@
 #include <sys/resource.h>
 #include <sys/timex.h>
 
-enum { MANY_CPUS = 1024, HUGEPAGE_MB = 2, HUGEPAGES_TEXT = 128 };
-
-static bool may_use(unsigned cpu, const cpu_set_t *mine)
-{
-    return cpu < CPU_SETSIZE && CPU_ISSET(cpu, mine);
-}
+enum { HUGEPAGE_MB = 2, HUGEPAGES_TEXT = 128 };
 
 static void governors(struct findings *f, const cpu_set_t *mine)
 {
     char governor[32], last[32] = "";
     unsigned slow = 0, known = 0;
 
-    for (unsigned cpu = 0; cpu < MANY_CPUS; cpu++) {
-        if (!may_use(cpu, mine) ||
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, mine) ||
             !sysfile_line(governor, sizeof(governor),
                           "/sys/devices/system/cpu/cpu%u/cpufreq/scaling_governor", cpu))
             continue;
@@ -193,8 +188,8 @@ void machine_node(struct findings *f, const char *about, int node)
     }
     CPU_ZERO(&mine);
     sched_getaffinity(0, sizeof(mine), &mine);
-    for (unsigned cpu = 0; cpu < MANY_CPUS; cpu++)
-        if (may_use(cpu, &mine) && sysfile_list_has(list, cpu)) {
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &mine) && sysfile_list_has(list, cpu)) {
             found(f, FINDING_OK, "numa", about, "at node %d, as are CPUs that may be used", node);
             return;
         }

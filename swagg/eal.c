@@ -22,6 +22,7 @@
 #include <sys/resource.h>
 
 #include "base/log.h"
+#include "base/sysfiles.h"
 #include "exit_status.h"
 
 /* Locks a directory, which only one swagg may use, until the process ends, however that ends. Returns a
@@ -116,23 +117,10 @@ static void add_lcores(const struct placement *placement, int main_cpu)
 /* which: "free_hugepages" or "nr_hugepages", all. */
 static unsigned hugepage_megabytes(const char *which)
 {
-    static const unsigned kilobytes[] = {2048, 1048576};
-    unsigned long total = 0;
+    const char *pages = "/sys/kernel/mm/hugepages/hugepages-";
 
-    for (unsigned i = 0; i < sizeof(kilobytes) / sizeof(kilobytes[0]); i++) {
-        char path[80];
-        unsigned long pages = 0;
-        FILE *f;
-
-        snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%ukB/%s", kilobytes[i], which);
-        f = fopen(path, "r");
-        if (f == NULL)
-            continue;
-        if (fscanf(f, "%lu", &pages) == 1)
-            total += pages * kilobytes[i] / 1024;
-        fclose(f);
-    }
-    return (unsigned)total;
+    return (unsigned)(sysfile_number(0, "%s2048kB/%s", pages, which) * 2 +
+                      sysfile_number(0, "%s1048576kB/%s", pages, which) * 1024);
 }
 
 bool eal_memory_fits(const struct config *cfg, unsigned needed, char *const user[])

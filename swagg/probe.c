@@ -80,15 +80,13 @@ static const char *steering_of(const struct port_description *d)
 static void print_port(const struct port *port, FILE *to)
 {
     const struct port_description d = describe(port);
-    const struct net_mac *m = &port->mac;
-    const uint8_t *a = m->addr_bytes;
-    char node[16], rx[16], tx[16], mtu[16], link[32];
+    char mac[NET_MAC_TEXT_MAX], node[16], rx[16], tx[16], mtu[16], link[32];
 
     fprintf(to,
-            "| %s | %s | %s | %s | %s | %02x:%02x:%02x:%02x:%02x:%02x | %u (%s) | %u (%s) | %u (%s) | %s | "
+            "| %s | %s | %s | %s | %s | %s | %u (%s) | %u (%s) | %u (%s) | %s | "
             "%s | %s | %s |\n",
-            port->name, port->device_name, d.driver, number(node, d.node, 0), link_of(link, port, &d), a[0],
-            a[1], a[2], a[3], a[4], a[5], port->max_frame - FRAME_PORT_BYTES, number(mtu, d.mtu_most, 1),
+            port->name, port->device_name, d.driver, number(node, d.node, 0), link_of(link, port, &d),
+            net_mac_text(mac, &port->mac), port->max_frame - FRAME_PORT_BYTES, number(mtu, d.mtu_most, 1),
             port->rx_queues, number(rx, d.rx_most, 1), port->tx_queues, number(tx, d.tx_most, 1),
             port->multi_segment ? "several" : "one", checksums_of(port), port->hashes ? "yes" : "no",
             steering_of(&d));
@@ -104,16 +102,6 @@ static void print_ports(const struct datapath *dp, FILE *to)
         print_port(&dp->port[rte_bsf64(left)], to);
 }
 
-/* Whether an lcore of the placement has a queue of the port, to receive from or to send to. */
-static bool polls(const struct placement_lcore *l, unsigned port)
-{
-    uint64_t ports = 0;
-
-    for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
-        ports |= l->rx[q] | l->tx[q];
-    return ports >> port & 1;
-}
-
 static int node_of(unsigned lcore)
 {
     return (int)rte_lcore_to_socket_id(lcore + 1); /* as eal.c numbers them */
@@ -127,7 +115,7 @@ static void print_lcores(const struct datapath *dp, FILE *to)
 
         fprintf(to, "| %u | %d | %d |", i + 1, l->cpu, node_of(i));
         for (uint64_t left = dp->ports; left != 0; left &= left - 1)
-            if (polls(l, rte_bsf64(left)))
+            if (placement_rx_queue(l, rte_bsf64(left)) >= 0 || placement_tx_queue(l, rte_bsf64(left)) >= 0)
                 fprintf(to, " %s", dp->port[rte_bsf64(left)].name);
         fprintf(to, " | %d |\n", __builtin_popcountll(l->shards));
     }

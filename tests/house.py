@@ -283,7 +283,7 @@ def check_callers():
 
 # --- clocks --------------------------------------------------------------------------------------------------------
 
-TIME_OF_DAY = ["lib/host/base/log.c", "lib/host/history/history.c", "swagg/commands/commands.c"]  # show it; whoever waits must not, for it may be set meanwhile
+TIME_OF_DAY = ["lib/host/base/log.c", "swagg/commands/commands.c"]  # show it; whoever waits must not, for it may be set meanwhile
 
 
 def check_clocks():

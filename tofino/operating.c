@@ -21,31 +21,26 @@ struct operating {
 };
 
 /* What the operators' thread hands over. */
-struct parcel {
-    struct operating *o;
-    struct errand errand;
-};
-
-static void begin(void *argument)
+static void begin(void *errand)
 {
-    struct parcel *p = argument;
-    struct operating *o = p->o;
+    struct errand *e = errand;
+    struct operating *o = e->of_whom;
     json_t *question;
 
     if (!membership_has_begun(o->shown->membership)) {
-        reply_fail(p->errand.reply, REPLY_FAILED, "the chip is being set up: ask again in a moment");
+        reply_fail(e->reply, REPLY_FAILED, "the chip is being set up: ask again in a moment");
         return;
     }
     o->shown->now = monotonic_ns();
-    question = commands_begin(&p->errand);
+    question = commands_begin(e);
     if (question == NULL)
         return;
     o->asked = helper_ask(o->helper, question);
     if (o->asked == 0) {
-        reply_fail(p->errand.reply, REPLY_FAILED, "the helper has ended");
+        reply_fail(e->reply, REPLY_FAILED, "the helper has ended");
         return;
     }
-    o->waiting = &p->errand;
+    o->waiting = e;
     handoff_hold(&o->main);
 }
 
@@ -64,11 +59,11 @@ bool operating_answered(struct operating *o, uint64_t id, const json_t *answer)
 static void run(void *context, const struct request *request, struct reply *reply, struct server_feed *feed)
 {
     struct operating *o = context;
-    struct parcel parcel = {
-        .o = o, .errand = {.shown = o->shown, .host = &o->host, .request = request, .reply = reply}};
+    struct errand errand = {
+        .of_whom = o, .shown = o->shown, .host = &o->host, .request = request, .reply = reply};
 
     (void)feed; /* nothing is captured here */
-    if (!handoff_call(&o->main, begin, &parcel))
+    if (!handoff_call(&o->main, begin, &errand))
         reply_fail(reply, REPLY_FAILED, "swagg-tofino is stopping");
 }
 

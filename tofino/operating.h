@@ -26,6 +26,7 @@ bool operating_answered(struct operating *o, uint64_t id, const json_t *answer);
 
 /* An operator's request on its way. */
 struct errand {
+    struct operating *of_whom;
     const struct shown *shown;
     const struct common_host *host; /* the membership of shown */
     const struct request *request;

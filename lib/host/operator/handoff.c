@@ -1,7 +1,6 @@
 #include "operator/handoff.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <unistd.h>
 
 #include <sys/eventfd.h>
@@ -25,14 +24,12 @@ void handoff_free(struct handoff *h)
 
 bool handoff_call(struct handoff *h, handoff_fn *run, void *argument)
 {
-    const uint64_t one = 1;
     bool ran;
 
     pthread_mutex_lock(&h->lock);
     h->run = run;
     h->argument = argument;
-    if (!h->closed && write(h->wake, &one, sizeof(one)) != sizeof(one))
-        h->closed = true; /* cannot be: one call at a time never fills the counter */
+    eventfd_write(h->wake, 1); /* one call at a time never fills the counter */
     while (h->run != NULL && !h->closed)
         pthread_cond_wait(&h->done, &h->lock);
     ran = h->run == NULL;
@@ -50,9 +47,9 @@ static void finish(struct handoff *h)
 
 void handoff_serve(struct handoff *h)
 {
-    uint64_t calls;
+    eventfd_t calls;
 
-    if (read(h->wake, &calls, sizeof(calls)) != sizeof(calls))
+    if (eventfd_read(h->wake, &calls) < 0)
         return;
     pthread_mutex_lock(&h->lock);
     if (h->run != NULL)

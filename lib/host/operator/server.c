@@ -247,10 +247,7 @@ void server_close(struct server *s)
 
 void server_wake(const struct server *s)
 {
-    const uint64_t one = 1;
-
-    if (write(s->wake, &one, sizeof(one)) < 0)
-        return; /* it is awake already */
+    eventfd_write(s->wake, 1); /* if it cannot be, it is awake already */
 }
 
 /* While clients are connected, it must look at their silence now and then, and often at what streams have. */
@@ -280,7 +277,8 @@ void server_round(struct server *s, int wait_ms, uint64_t (*now_of)(void))
 {
     struct pollfd fds[SERVER_CLIENTS_MAX + 2];
     const bool deaf = s->deaf_until > now_of();
-    uint64_t woken, now;
+    eventfd_t woken;
+    uint64_t now;
 
     for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++)
         fds[i] = (struct pollfd){.fd = s->client[i].fd, .events = events_of(&s->client[i])};
@@ -288,7 +286,7 @@ void server_round(struct server *s, int wait_ms, uint64_t (*now_of)(void))
     fds[SERVER_CLIENTS_MAX + 1] = (struct pollfd){.fd = s->wake, .events = POLLIN};
     if (poll(fds, SERVER_CLIENTS_MAX + 2, patience(s, wait_ms, deaf)) < 0)
         return;
-    if (fds[SERVER_CLIENTS_MAX + 1].revents != 0 && read(s->wake, &woken, sizeof(woken)) < 0)
+    if (fds[SERVER_CLIENTS_MAX + 1].revents != 0 && eventfd_read(s->wake, &woken) < 0)
         return;
     now = now_of();
     for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++)

@@ -22,11 +22,6 @@ void anteroom_init(struct anteroom *a, const struct config *cfg, uint64_t seed, 
     a->context = context;
 }
 
-void anteroom_follow(struct anteroom *a, const struct config *cfg)
-{
-    ctl_intake_rules_follow(&a->rules, cfg->limits.workers);
-}
-
 void anteroom_free(struct anteroom *a)
 {
     while (a->strangers.items > 0)

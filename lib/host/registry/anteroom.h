@@ -2,7 +2,7 @@
  * let in (control/intake.h) of members is handled at once. What is of strangers waits until members' was,
  * each in the lane of who sends it, so that who sends much delays no other.
  *
- * No sockets, no clock (now in ns, monotonic). One thread, but for anteroom_follow.
+ * No sockets, no clock (now in ns, monotonic). One thread.
  */
 #ifndef SWAGG_CONTROL_ANTEROOM_H
 #define SWAGG_CONTROL_ANTEROOM_H
@@ -28,8 +28,6 @@ struct anteroom {
 /* seed: random. */
 void anteroom_init(struct anteroom *a, const struct config *cfg, uint64_t seed, anteroom_handle *handle,
                    void *context);
-/* Another configuration. Any thread. */
-void anteroom_follow(struct anteroom *a, const struct config *cfg);
 void anteroom_free(struct anteroom *a);
 
 /* Why what has this verdict is dropped; DROP_REASONS: it is let in. */

@@ -29,7 +29,7 @@ void reception_init(struct reception *r, const struct config *cfg)
 
 void reception_follow(struct reception *r, const struct config *cfg)
 {
-    anteroom_follow(&r->anteroom, cfg);
+    ctl_intake_rules_follow(&r->anteroom.rules, cfg->limits.workers);
 }
 
 void reception_free(struct reception *r)
