@@ -7,7 +7,6 @@
 #include "config/config_parts.h"
 #include "nearest.h"
 
-enum { FINDINGS_MAX = 2 * SWAGG_MAX_PORTS + SWAGG_MAX_SHARDS + SWAGG_MAX_LCORES };
 enum { EVERY_QUEUE = -1, QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8, QUEUES_MAX = 4 * SWAGG_MAX_PORTS };
 
 static void show_cpu(char text[SETTING_SHOWN_MAX], const void *configuration, const void *cpu)
@@ -125,16 +124,6 @@ static uint64_t parse_item(const struct config *c, const char *item, int *queue)
     return named_ports(c, item, (size_t)(colon - item));
 }
 
-/* Of these ports, those that have a queue with this number. */
-static uint64_t with_queue(uint64_t ports, const uint32_t queues[], unsigned q)
-{
-    uint64_t with = 0;
-
-    for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
-        with |= (uint64_t)(queues[p] > q) << p;
-    return ports & with;
-}
-
 static void resolve_item(struct settings *s, const struct config *c, const struct queue_list *list,
                          unsigned i, uint64_t words[SWAGG_MAX_QUEUES])
 {
@@ -150,7 +139,7 @@ static void resolve_item(struct settings *s, const struct config *c, const struc
     }
     for (int q = 0; q < SWAGG_MAX_QUEUES; q++) {
         const uint64_t named =
-            only == EVERY_QUEUE || only == q ? with_queue(ports, list->queues, (unsigned)q) : 0;
+            only == EVERY_QUEUE || only == q ? ports & placement_with_queue(list->queues, (unsigned)q) : 0;
 
         any |= named != 0;
         twice |= (words[q] & named) != 0;
@@ -205,55 +194,76 @@ static void resolve_lcore(struct settings *s, struct config *c, unsigned l,
 
 /* A queue's name in messages: that of the port alone, if it has one queue only. */
 static const char *queue_name(char name[QUEUE_NAME_MAX], const struct config *c, const uint32_t queues[],
-                              const struct placement_finding *f)
+                              unsigned port, unsigned q)
 {
-    if (queues[f->index] > 1)
-        snprintf(name, QUEUE_NAME_MAX, "%s:%u", c->port[f->index].name, f->queue);
+    if (queues[port] > 1)
+        snprintf(name, QUEUE_NAME_MAX, "%s:%u", c->port[port].name, q);
     else
-        snprintf(name, QUEUE_NAME_MAX, "%s", c->port[f->index].name);
+        snprintf(name, QUEUE_NAME_MAX, "%s", c->port[port].name);
     return name;
 }
 
-/* Reports what placement_check has found, in the configuration's words. */
-static void report_finding(struct settings *s, const struct config *c, const struct placement_ports *ports,
-                           const struct placement_finding *f)
+/* The queues of this number, in one direction: each is one lcore's. */
+static void check_queue(struct settings *s, const struct config *c, const struct placement_ports *ports,
+                        unsigned q, bool sends)
 {
+    const uint32_t *queues = sends ? ports->tx_queues : ports->rx_queues;
+    const char *does = sends ? "sends to" : "receives from", *key = sends ? "tx" : "rx";
     char name[QUEUE_NAME_MAX];
+    uint64_t owned = 0;
 
-    switch (f->fault) {
-    case PLACEMENT_RX_NONE:
-        settings_fault(s, "lcores", "none receives from port \"%s\"; add it to the rx list of one",
-                       queue_name(name, c, ports->rx_queues, f));
-        break;
-    case PLACEMENT_TX_NONE:
-        settings_fault(s, "lcores", "none sends to port \"%s\"; add it to the tx list of one",
-                       queue_name(name, c, ports->tx_queues, f));
-        break;
-    case PLACEMENT_SHARD_NONE:
-        settings_fault(s, "lcores", "none aggregates shard %u; number the shards from 0 without gaps",
-                       f->index);
-        break;
-    case PLACEMENT_RX_TWICE:
-        settings_fault(s, settings_path(s, "lcores[%u].rx", f->lcore),
-                       "port \"%s\" has an lcore that receives from it already",
-                       queue_name(name, c, ports->rx_queues, f));
-        break;
-    case PLACEMENT_TX_TWICE:
-        settings_fault(s, settings_path(s, "lcores[%u].tx", f->lcore),
-                       "port \"%s\" has an lcore that sends to it already",
-                       queue_name(name, c, ports->tx_queues, f));
-        break;
-    case PLACEMENT_SHARD_TWICE:
-        settings_fault(s, settings_path(s, "lcores[%u].aggregate", f->lcore), "shard %u has an lcore already",
-                       f->index);
-        break;
-    case PLACEMENT_UNKNOWN: /* cannot be: names were resolved */
-        break;
-    case PLACEMENT_IDLE:
-        settings_fault(s, settings_path(s, "lcores[%u]", f->lcore),
-                       "has no task; give it rx, tx or aggregate, or remove it");
-        break;
+    for (unsigned l = 0; l < c->placement.lcores; l++) {
+        const struct placement_lcore *lcore = &c->placement.lcore[l];
+        const uint64_t its = sends ? lcore->tx[q] : lcore->rx[q];
+
+        for (uint64_t twice = its & owned; twice != 0; twice &= twice - 1)
+            settings_fault(s, settings_path(s, "lcores[%u].%s", l, key),
+                           "port \"%s\" has an lcore that %s it already",
+                           queue_name(name, c, queues, (unsigned)__builtin_ctzll(twice), q), does);
+        owned |= its;
     }
+    for (uint64_t none = placement_with_queue(queues, q) & ~owned; none != 0; none &= none - 1)
+        settings_fault(s, "lcores", "none %s port \"%s\"; add it to the %s list of one", does,
+                       queue_name(name, c, queues, (unsigned)__builtin_ctzll(none), q), key);
+}
+
+/* Each shard is one lcore's. */
+static void check_shards(struct settings *s, const struct placement *p)
+{
+    uint64_t owned = 0;
+
+    for (unsigned l = 0; l < p->lcores; l++) {
+        for (uint64_t twice = p->lcore[l].shards & owned; twice != 0; twice &= twice - 1)
+            settings_fault(s, settings_path(s, "lcores[%u].aggregate", l), "shard %d has an lcore already",
+                           __builtin_ctzll(twice));
+        owned |= p->lcore[l].shards;
+    }
+    for (uint64_t none = first_bits(p->shards) & ~owned; none != 0; none &= none - 1)
+        settings_fault(s, "lcores", "none aggregates shard %d; number the shards from 0 without gaps",
+                       __builtin_ctzll(none));
+}
+
+static bool is_idle(const struct placement_lcore *l)
+{
+    uint64_t tasks = l->shards;
+
+    for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
+        tasks |= l->rx[q] | l->tx[q];
+    return tasks == 0;
+}
+
+/* Each queue and each shard has an lcore, and only one, and each lcore has something to do. */
+static void check_tasks(struct settings *s, const struct config *c, const struct placement_ports *ports)
+{
+    for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++) {
+        check_queue(s, c, ports, q, false);
+        check_queue(s, c, ports, q, true);
+    }
+    check_shards(s, &c->placement);
+    for (unsigned l = 0; l < c->placement.lcores; l++)
+        if (is_idle(&c->placement.lcore[l]))
+            settings_fault(s, settings_path(s, "lcores[%u]", l),
+                           "has no task; give it rx, tx or aggregate, or remove it");
 }
 
 /* Whether there are no mistakes in what a list of lcores refers to. */
@@ -270,12 +280,10 @@ static bool ports_are_known(struct settings *s, const struct config *c)
 
 void config_check_lcores(struct settings *s, struct config *c)
 {
-    struct placement_finding findings[FINDINGS_MAX];
     struct placement *p = &c->placement;
     struct placement_ports ports;
     const unsigned faults_before = s->faults;
     uint64_t shards = 0;
-    unsigned count;
 
     c->has_placement = p->lcores > 0;
     if (!c->has_placement || !ports_are_known(s, c) || settings_are_faulty(s, "lcores"))
@@ -291,7 +299,5 @@ void config_check_lcores(struct settings *s, struct config *c)
         p->shards++;
     if (c->has_ip && p->shards == 0)
         settings_fault(s, "lcores", "none aggregates, but switch.ip is set: add \"aggregate: [0]\" to one");
-    count = placement_check(p, &ports, findings, FINDINGS_MAX);
-    for (unsigned i = 0; i < count && i < FINDINGS_MAX; i++)
-        report_finding(s, c, &ports, &findings[i]);
+    check_tasks(s, c, &ports);
 }

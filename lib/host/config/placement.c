@@ -1,7 +1,6 @@
 #include "config/placement.h"
 
 #include <limits.h>
-#include <stddef.h>
 #include <string.h>
 
 static bool same_lcore(const struct placement_lcore *a, const struct placement_lcore *b)
@@ -56,107 +55,13 @@ void placement_default(struct placement *p, unsigned cpus, const struct placemen
         deal_queues(p, ports, port);
 }
 
-/* Findings are counted beyond max, so that the caller learns how many there are. */
-struct findings {
-    struct placement_finding *list;
-    unsigned count, max;
-};
-
-static void add_finding(struct findings *f, struct placement_finding found)
-{
-    if (f->count < f->max)
-        f->list[f->count] = found;
-    f->count++;
-}
-
-/* One kind of task, and the names of its faults. */
-struct task {
-    size_t offset;  /* of its word in struct placement_lcore */
-    uint64_t exist; /* bit i: there is a port, shard i */
-    unsigned queue;
-    enum placement_fault none, twice;
-};
-
-static uint64_t task_word(const struct placement_lcore *l, size_t offset)
-{
-    uint64_t word;
-
-    memcpy(&word, (const char *)l + offset, sizeof(word));
-    return word;
-}
-
-static void check_task(const struct placement *p, const struct task *t, struct findings *f)
-{
-    uint64_t owned = 0;
-
-    for (unsigned l = 0; l < p->lcores; l++) {
-        uint64_t word = task_word(&p->lcore[l], t->offset);
-
-        for (unsigned i = 0; i < 64; i++) {
-            if (!(word >> i & 1))
-                continue;
-            if (!(t->exist >> i & 1))
-                add_finding(f, (struct placement_finding){PLACEMENT_UNKNOWN, i, t->queue, l});
-            else if (owned >> i & 1)
-                add_finding(f, (struct placement_finding){t->twice, i, t->queue, l});
-        }
-        owned |= word;
-    }
-    for (unsigned i = 0; i < 64; i++) {
-        if (t->exist >> i & 1 && !(owned >> i & 1))
-            add_finding(f, (struct placement_finding){t->none, i, t->queue, 0});
-    }
-}
-
-/* Bit p: port p has a queue of this number. */
-static uint64_t ports_with_queue(const uint32_t queues[], unsigned ports, unsigned q)
+uint64_t placement_with_queue(const uint32_t queues[SWAGG_MAX_PORTS], unsigned q)
 {
     uint64_t with = 0;
 
-    for (unsigned port = 0; port < ports; port++)
+    for (unsigned port = 0; port < SWAGG_MAX_PORTS; port++)
         with |= (uint64_t)(queues[port] > q) << port;
     return with;
-}
-
-static void check_queue(const struct placement *p, const struct placement_ports *ports, unsigned q,
-                        struct findings *f)
-{
-    const struct task rx = {offsetof(struct placement_lcore, rx) + q * sizeof(uint64_t),
-                            ports_with_queue(ports->rx_queues, ports->ports, q), q, PLACEMENT_RX_NONE,
-                            PLACEMENT_RX_TWICE};
-    const struct task tx = {offsetof(struct placement_lcore, tx) + q * sizeof(uint64_t),
-                            ports_with_queue(ports->tx_queues, ports->ports, q), q, PLACEMENT_TX_NONE,
-                            PLACEMENT_TX_TWICE};
-
-    check_task(p, &rx, f);
-    check_task(p, &tx, f);
-}
-
-static bool is_idle(const struct placement_lcore *l)
-{
-    uint64_t tasks = l->shards;
-
-    for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
-        tasks |= l->rx[q] | l->tx[q];
-    return tasks == 0;
-}
-
-unsigned placement_check(const struct placement *p, const struct placement_ports *ports,
-                         struct placement_finding findings[], unsigned max)
-{
-    const struct task shards = {offsetof(struct placement_lcore, shards),
-                                p->shards < 64 ? (UINT64_C(1) << p->shards) - 1 : UINT64_MAX, 0,
-                                PLACEMENT_SHARD_NONE, PLACEMENT_SHARD_TWICE};
-    struct findings f = {.list = findings, .max = max};
-
-    for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
-        check_queue(p, ports, q, &f);
-    check_task(p, &shards, &f);
-    for (unsigned l = 0; l < p->lcores; l++) {
-        if (is_idle(&p->lcore[l]))
-            add_finding(&f, (struct placement_finding){.fault = PLACEMENT_IDLE, .lcore = l});
-    }
-    return f.count;
 }
 
 static unsigned lcores_on(const struct placement *p, int cpu)
@@ -256,10 +161,10 @@ static struct placement_lcore *least_loaded(struct placement *p, bool sends)
     return best;
 }
 
-static void follow(struct placement *p, const uint32_t queues[SWAGG_MAX_PORTS], unsigned ports, bool sends)
+static void follow(struct placement *p, const uint32_t queues[SWAGG_MAX_PORTS], bool sends)
 {
     for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++) {
-        const uint64_t there = ports_with_queue(queues, ports, q);
+        const uint64_t there = placement_with_queue(queues, q);
         uint64_t dealt = 0;
 
         for (unsigned l = 0; l < p->lcores; l++)
@@ -271,6 +176,6 @@ static void follow(struct placement *p, const uint32_t queues[SWAGG_MAX_PORTS], 
 
 void placement_follow(struct placement *p, const struct placement_ports *ports)
 {
-    follow(p, ports->rx_queues, ports->ports, false);
-    follow(p, ports->tx_queues, ports->ports, true);
+    follow(p, ports->rx_queues, false);
+    follow(p, ports->tx_queues, true);
 }

@@ -43,29 +43,8 @@ bool placement_same(const struct placement *a, const struct placement *b);
  * virtual ports, and whatever else the machine does. cpus >= 1. */
 void placement_default(struct placement *p, unsigned cpus, const struct placement_ports *ports);
 
-/* What can be wrong with a placement. index is the port or shard, queue the port's, lcore the one that has
- * it. */
-enum placement_fault {
-    PLACEMENT_RX_NONE,  /* a queue that no lcore receives from */
-    PLACEMENT_RX_TWICE, /* a queue that two lcores receive from; lcore: the second */
-    PLACEMENT_TX_NONE,  /* the same for sending */
-    PLACEMENT_TX_TWICE,
-    PLACEMENT_SHARD_NONE, /* the same for aggregating */
-    PLACEMENT_SHARD_TWICE,
-    PLACEMENT_UNKNOWN, /* a port, queue or shard that does not exist */
-    PLACEMENT_IDLE,    /* lcore has no task */
-};
-
-struct placement_finding {
-    enum placement_fault fault;
-    unsigned index, queue, lcore;
-};
-
-/* Is every queue received from by exactly one lcore and sent to by exactly one, every shard owned by exactly
- * one, and has every lcore something to do? Returns how many faults there are, 0 for a good placement, and
- * writes the first max of them. */
-unsigned placement_check(const struct placement *p, const struct placement_ports *ports,
-                         struct placement_finding findings[], unsigned max);
+/* Bit p: port p has a queue of this number. queues: how many each port has; 0: it is none. */
+uint64_t placement_with_queue(const uint32_t queues[SWAGG_MAX_PORTS], unsigned q);
 
 /* Gives every lcore without a CPU the one of cpu[0..cpus-1] (those that the process may use) with the fewest
  * polling lcores, the first such from cpu[1] on. cpu[0] is the main lcore's, and is used only if there is no
