@@ -113,13 +113,6 @@ static void nic(struct findings *f, const char *device)
 
 /* --- the whole --- */
 
-static bool is_pci(const char *device)
-{
-    unsigned domain, bus, slot, function;
-
-    return sscanf(device, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4;
-}
-
 static void ports(struct findings *f, const struct config *cfg)
 {
     bool kernel_ports = false, own_ports = false;
@@ -130,7 +123,7 @@ static void ports(struct findings *f, const struct config *cfg)
         if (config_is_kernel_device(device)) {
             kernel_ports = true;
             interface_look(f, device + strlen(CONFIG_KERNEL_DEVICE), INTERFACE_OF_A_SWITCH, cfg->mtu);
-        } else if (is_pci(device)) {
+        } else if (config_is_pci_device(device)) {
             own_ports = true;
             nic(f, device);
         } else {

@@ -16,7 +16,6 @@
 #include <rte_errno.h>
 #include <rte_interrupts.h>
 #include <rte_log.h>
-#include <rte_pci.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -182,22 +181,13 @@ static int add_memory(const struct config *cfg)
     return 0;
 }
 
-static bool is_pci(const char *device)
-{
-    struct rte_pci_addr address;
-    char name[CONFIG_DEVICE_MAX];
-
-    config_device_name(name, device);
-    return rte_pci_addr_parse(name, &address) == 0;
-}
-
 /* Virtual devices are made later, by port_open. */
 static void add_devices(const struct config *cfg)
 {
     bool pci = false;
 
     for (unsigned p = 0; p < cfg->ports; p++)
-        if (is_pci(cfg->port[p].device)) {
+        if (config_is_pci_device(cfg->port[p].device)) {
             add("--allow=%s", cfg->port[p].device);
             pci = true;
         }

@@ -418,6 +418,8 @@ void config_device_name(char name[CONFIG_DEVICE_MAX], const char *device);
 /* Whether it is an interface of the kernel's. */
 bool config_is_kernel_device(const char *device);
 bool config_is_chip_device(const char *device);
+/* Whether it is a PCI address, of a NIC of the switch's own. */
+bool config_is_pci_device(const char *device);
 
 /* What of this device another has, too, so that there cannot be both: its name, with which it begins, or
  * behind that its kernel interface; of *length. NULL: nothing. */

@@ -226,12 +226,11 @@ static bool parse_pci(const char *device, struct pci_address *at)
              (size_t)end == length));
 }
 
-/* How a device on a bus is named: by its PCI address, or as a part of such a device. */
-static bool is_on_a_bus(const char *device)
+bool config_is_pci_device(const char *device)
 {
     struct pci_address at;
 
-    return starts_with(device, "auxiliary:") || parse_pci(device, &at);
+    return parse_pci(device, &at);
 }
 
 /* Names a PCI device as DPDK does, so that it has one name: pci:0000:3A:00.0 and 3a:0.0 are 0000:3a:00.0. */
@@ -256,7 +255,8 @@ static void check_device(struct settings *s, const struct config *c, unsigned po
         return;
     if (config_is_kernel_device(device))
         check_interface(s, path, device);
-    else if (!starts_with(device, "net_") && !config_is_chip_device(device) && !is_on_a_bus(device))
+    else if (!starts_with(device, "net_") && !config_is_chip_device(device) &&
+             !starts_with(device, "auxiliary:") && !config_is_pci_device(device))
         settings_fault(
             s, path,
             "\"%s\" is neither a DPDK device (net_...) nor a PCI address (0000:03:00.0); for a kernel "
