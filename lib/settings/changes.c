@@ -13,7 +13,7 @@ struct pair {
     enum setting_when when; /* of the group or list that it is in */
 };
 
-static enum setting_when later(enum setting_when a, enum setting_when b)
+enum setting_when setting_later(enum setting_when a, enum setting_when b)
 {
     return a > b ? a : b;
 }
@@ -130,7 +130,8 @@ void settings_changes_add(struct settings_changes *changes, const struct setting
 static void compare_value(struct settings_changes *changes, const struct setting *setting, const char *path,
                           const struct pair *p)
 {
-    struct settings_change change = {.when = later(setting->when, p->when), .from = "-", .to = "changed"};
+    struct settings_change change = {
+        .when = setting_later(setting->when, p->when), .from = "-", .to = "changed"};
     char text[SETTING_SHOWN_MAX];
 
     for (uint64_t i = 0; i < p->times; i++) {
@@ -165,7 +166,7 @@ static void compare_fields(struct settings_changes *changes, const struct settin
             compare_value(changes, f, key, p);
             continue;
         }
-        inner.when = later(f->when, p->when);
+        inner.when = setting_later(f->when, p->when);
         inner.in_a += f->offset;
         inner.in_b += f->offset;
         if (f->type == SETTING_LIST) {

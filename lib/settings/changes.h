@@ -19,6 +19,9 @@ struct settings_changes {
     struct settings_change change[SETTINGS_CHANGES_MAX];
 };
 
+/* What a change takes that the one and the other say something of. */
+enum setting_when setting_later(enum setting_when a, enum setting_when b);
+
 /* Lists what is different. Items of a named list without a name are none. */
 void settings_compare(struct settings_changes *changes, const struct setting *table, const void *running,
                       const void *next);

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "settings/changes.h"
+
 enum { CELL_MAX = 256 };
 
 static bool is_power_of_two(uint64_t number)
@@ -103,11 +105,6 @@ static void usual_words(char cell[CELL_MAX], const struct setting *s)
     }
 }
 
-static enum setting_when later(enum setting_when a, enum setting_when b)
-{
-    return a > b ? a : b;
-}
-
 /* around: when changes of the group or list that it is in count. */
 static void print_row(FILE *page, const char *prefix, const struct setting *s, enum setting_when around)
 {
@@ -123,7 +120,7 @@ static void print_row(FILE *page, const char *prefix, const struct setting *s, e
         kind_words(kind, s);
     usual_words(usual, s);
     fprintf(page, "| `%s%s` | %s | %s | %s | %s |\n", prefix, s->key, kind, usual,
-            when[later(s->when, around)], s->meaning);
+            when[setting_later(s->when, around)], s->meaning);
 }
 
 /* A row for each field; those of groups and lists without a title or a kind follow them. */
@@ -136,7 +133,7 @@ static void print_rows(FILE *page, const char *prefix, const struct setting *fie
             print_row(page, prefix, f, around);
         snprintf(inner, sizeof(inner), "%.60s%.60s.", prefix, f->key);
         if (f->fields != NULL && f->title == NULL && f->kind == NULL)
-            print_rows(page, inner, f->fields, later(f->when, around));
+            print_rows(page, inner, f->fields, setting_later(f->when, around));
     }
 }
 
@@ -147,5 +144,5 @@ void settings_print(FILE *page, const char *title, const struct setting *table, 
     fprintf(page, "\n");
     for (const struct setting *f = table; f->key != NULL; f++)
         if (f->title != NULL)
-            settings_print(page, f->title, f->fields, later(f->when, when));
+            settings_print(page, f->title, f->fields, setting_later(f->when, when));
 }
