@@ -80,7 +80,7 @@ ROOMS = {
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
     "swagg/aggregate": [*NEUTRAL, *DAEMON, "swagg/bridge", "swagg/capture"],
     "swagg/lcore": ["lib/clock", "lib/core/random", "lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/control", "lib/host/registry", "swagg/capture", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
-    "swagg/control": ["lib/clock", "lib/core", *NEUTRAL, "lib/core/control", "lib/core/relay", "lib/keys", "lib/host/operator", "lib/host/registry", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
+    "swagg/control": ["lib/clock", "lib/core", *NEUTRAL, "lib/core/control", "lib/core/relay", "lib/keys", "lib/host/operator", "lib/host/registry", "lib/host/views", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
     "swagg/capture": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/wire", "lib/host/base"],
     "swagg/commands": ["lib/host/base", "lib/host/config", "lib/host/operator", "lib/host/views", "swagg/capture", "swagg/lcore", "swagg/show"],
     "swagg/show": ["lib/clock", "lib/core", *NEUTRAL, "lib/core/control", "lib/reference", "lib/version", "lib/host/registry", "lib/host/views", "lib/host/history", "lib/host/metrics", *DAEMON, "swagg/bridge", "swagg/aggregate",

@@ -11,12 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "monotonic.h"
+
 enum {
     LINE_MAX_BYTES = 1 << 18, /* all stations that the chip has room for */
     STOP_PATIENCE_MS = 2000,  /* for what is being written; the next life clears what is half done */
 };
-
-static const uint64_t second_ns = UINT64_C(1000000000);
 
 struct helper {
     pid_t pid;
@@ -56,7 +56,7 @@ struct helper *helper_start(char *const argv[], unsigned patience_s)
         become(argv, ends[1]);
     close(ends[1]);
     h->fd = ends[0];
-    h->patience_ns = patience_s * second_ns;
+    h->patience_ns = patience_s * NS_PER_SECOND;
     if (h->pid > 0)
         return h;
     close(h->fd);
@@ -186,6 +186,6 @@ bool helper_hangs(struct helper *h, uint64_t now_ns)
     if (h->answered >= h->asked)
         h->silent_ns = 0;
     else
-        h->silent_ns += passed < second_ns ? passed : second_ns;
+        h->silent_ns += passed < NS_PER_SECOND ? passed : NS_PER_SECOND;
     return h->silent_ns >= h->patience_ns;
 }

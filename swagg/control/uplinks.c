@@ -10,20 +10,13 @@
 #include "monotonic.h"
 #include "port/frame.h"
 #include "port/port.h"
+#include "views/view.h"
 #include "wire/control.h"
 #include "wire/path.h"
 
 #define PATIENCE_NS (5 * NS_PER_SECOND) /* for ARP, before the log says that nobody answers */
 
-enum { QUESTION_MAX = 9600, IP_TEXT_MAX = 16 };
-
-static const char *ip_text(char text[IP_TEXT_MAX], rte_be32_t ip)
-{
-    const uint8_t *b = (const uint8_t *)&ip;
-
-    snprintf(text, IP_TEXT_MAX, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
-    return text;
-}
+enum { QUESTION_MAX = 9600 };
 
 void uplinks_init(struct uplinks *u, const struct config *cfg)
 {
@@ -141,12 +134,12 @@ static void ask_for_path(struct uplinks *u, struct uplink *to, uint64_t now)
 
 static void tell_of_neighbour(const struct uplinks *u, struct uplink *to, uint64_t now)
 {
-    char parent[IP_TEXT_MAX], next[IP_TEXT_MAX], text[NET_MAC_TEXT_MAX];
+    char parent[VIEW_IP_MAX], next[VIEW_IP_MAX], text[NET_MAC_TEXT_MAX];
     struct net_mac mac;
     uint8_t port;
 
-    ip_text(parent, to->parent);
-    ip_text(next, to->next);
+    view_ip(parent, to->parent);
+    view_ip(next, to->next);
     if (neighbours_find(u->neighbours, to->neighbour, &mac, &port)) {
         if (!net_same_mac(&mac, &to->told_mac))
             log_notice("uplink to %s: %s is %s, on port %s", parent, next, net_mac_text(text, &mac),
@@ -165,18 +158,18 @@ static void tell_of_neighbour(const struct uplinks *u, struct uplink *to, uint64
 
 static void tell_of_path(struct uplink *to)
 {
-    char parent[IP_TEXT_MAX];
+    char parent[VIEW_IP_MAX];
 
     if (to->path.mtu == to->told_mtu)
         return;
     to->told_mtu = to->path.mtu;
-    log_notice("uplink to %s: IP packets of %u bytes get there and back", ip_text(parent, to->parent),
+    log_notice("uplink to %s: IP packets of %u bytes get there and back", view_ip(parent, to->parent),
                to->told_mtu);
 }
 
 void uplinks_cut(struct uplinks *u, unsigned port, const char *name)
 {
-    char parent[IP_TEXT_MAX];
+    char parent[VIEW_IP_MAX];
     struct net_mac mac;
     uint8_t there;
 
@@ -187,7 +180,7 @@ void uplinks_cut(struct uplinks *u, unsigned port, const char *name)
             "uplink to %s: the operator has removed port %s, by which it was found: its jobs wait until "
             "it is found on another, and fail if that takes longer than the root waits for them "
             "(timers.lost_after_ms there)",
-            ip_text(parent, to->parent), name);
+            view_ip(parent, to->parent), name);
         to->told_mac = (struct net_mac){0};
         to->silent_since = 0;
         to->told_silent = false;

@@ -8,13 +8,6 @@
 
 enum { WHO_HOSTS = 3 /* that a text names */ };
 
-static void append(char text[CTL_WHO_MAX], size_t *used, const char *words, uint32_t ip)
-{
-    const uint8_t *b = (const uint8_t *)&ip;
-    *used +=
-        (size_t)snprintf(text + *used, CTL_WHO_MAX - *used, "%s%u.%u.%u.%u", words, b[0], b[1], b[2], b[3]);
-}
-
 static uint32_t host_of(const struct ctl_member *member)
 {
     return member->hops > 0 ? member->host : member->endpoint.ip;
@@ -48,6 +41,7 @@ const char *ctl_entry_who(const struct ctl_entry *job, const struct ctl_ranks *s
     size_t used = (size_t)snprintf(text, CTL_WHO_MAX, "%s", ctl_ranks_text(set, ranks));
     for (unsigned rank = 0; rank < job->size; rank++) {
         uint32_t ip = host_of(&job->members[rank]);
+        const uint8_t *b = (const uint8_t *)&ip;
         unsigned i = 0;
         if (ip == 0 || !ctl_ranks_has(set, rank))
             continue;
@@ -59,7 +53,8 @@ const char *ctl_entry_who(const struct ctl_entry *job, const struct ctl_ranks *s
             used += (size_t)snprintf(text + used, CTL_WHO_MAX - used, ", ...");
             break;
         }
-        append(text, &used, hosts ? ", " : " (", ip);
+        used += (size_t)snprintf(text + used, CTL_WHO_MAX - used, "%s%u.%u.%u.%u", hosts ? ", " : " (", b[0],
+                                 b[1], b[2], b[3]);
         host[hosts++] = ip;
     }
     used += where(job, set, text + used, CTL_WHO_MAX - used);

@@ -16,8 +16,6 @@
 #include "monotonic.h"
 #include "views/view.h"
 
-enum { FILE_MAX = 256 << 10 };
-
 static const char layout[] = "{s:s, s:s, s:s, s:I, s:I, s:I}";
 
 static const char *path_of(char path[PATH_MAX], const struct config *cfg)
@@ -68,15 +66,11 @@ void reserved_file_write(const struct reserved *r, const struct config *cfg, uin
 static json_t *read_file(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    char text[FILE_MAX];
-    json_t *all = NULL;
-    ssize_t n;
+    json_t *all;
 
     if (fd < 0 && errno == ENOENT)
         return NULL;
-    n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-    if (n >= 0)
-        all = json_loadb(text, (size_t)n, 0, NULL);
+    all = fd < 0 ? NULL : json_loadfd(fd, 0, NULL);
     if (!json_is_array(all))
         log_warning("state: %s is not what swagg has written: nothing is reserved", path);
     if (fd >= 0)
