@@ -1,7 +1,6 @@
 /* The file of a server that sums, swagg-ps: what it has in common with a switch's, and its own. */
 #include <arpa/inet.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/config_parts.h"
@@ -57,30 +56,24 @@ static bool are_groups(uint32_t first, uint32_t last)
 static void parse_groups(struct settings *s, const char *path, const char *text, void *value)
 {
     struct config_server *server = value;
-    const char *slash = strchr(text, '/');
-    char alone[64], *end = NULL;
-    struct in_addr address;
-    unsigned long prefix = IPV4_BITS;
+    struct setting_address address = {0};
+    char alone[64];
 
-    snprintf(alone, sizeof(alone), "%.*s", (int)strcspn(text, "/"), text);
     server->first_group = server->groups = 0;
     if (strcmp(text, no_groups) == 0)
         return;
-    if (slash != NULL)
-        prefix = strtoul(slash + 1, &end, 10);
-    const bool is_prefix =
-        slash == NULL || (end != slash + 1 && *end == '\0' && prefix >= 4 && prefix <= IPV4_BITS);
-    if (inet_pton(AF_INET, alone, &address) != 1 || !is_prefix) {
+    if (setting_split_address(text, 4, alone, &address) < 0) {
         settings_fault(s, path, "no IPv4 groups like %s, and not \"%s\"", default_groups, no_groups);
         return;
     }
-    const uint32_t first = ntohl(address.s_addr), rest = prefix == IPV4_BITS ? 0 : UINT32_MAX >> prefix;
+    const uint32_t first = ntohl(address.ip),
+                   rest = address.prefix == IPV4_BITS ? 0 : UINT32_MAX >> address.prefix;
     if ((first & rest) != 0 || !are_groups(first, first | rest)) {
-        settings_fault(s, path, "%s/%lu is no block of groups within 224.0.1.0 to 239.255.255.255", alone,
-                       prefix);
+        settings_fault(s, path, "%s/%u is no block of groups within 224.0.1.0 to 239.255.255.255", alone,
+                       address.prefix);
         return;
     }
-    server->first_group = address.s_addr;
+    server->first_group = address.ip;
     server->groups = rest + 1;
 }
 
