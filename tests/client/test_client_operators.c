@@ -117,6 +117,10 @@ TEST(signals_are_heeded)
     ps_begin(&ps, "");
     kill(ps.pid, SIGUSR1);
     ps_await(&ps, "signal 10 (User defined signal 1) from process ");
+    kill(ps.pid, SIGIO);
+    ps_await(&ps, "signal 29 (I/O possible) from process ");
+    kill(ps.pid, SIGRTMIN);
+    ps_await(&ps, "(Real-time signal 0) from process ");
     CU_ASSERT(ps_answers(&ps, "\"status\"", "\"ok\":true"));
     kill(ps.pid, SIGINT);
     ps_await(&ps, "stopping: Interrupt");

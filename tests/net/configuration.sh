@@ -144,7 +144,7 @@ net_exec 1 ip addr del "$(net_switch_ip)/32" dev eth0
 
 step "signals that mean nothing here are named, and nothing happens"
 net_swagg_start "$config"
-for signal in USR1 USR2 ALRM; do
+for signal in USR1 USR2 ALRM IO PWR STKFLT RTMIN RTMAX; do
     kill -"$signal" "$NET_SWAGG_PID"
     net_until 30 "swagg names SIG$signal" grep -q "signal $(kill -l "$signal") .* means nothing here" "$NET_DIR/swagg.log"
 done

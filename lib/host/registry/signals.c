@@ -16,6 +16,7 @@ static const struct {
 } known[] = {
     {SIGINT, STOPS},          {SIGTERM, STOPS},         {SIGHUP, RELOADS},          {SIGUSR1, MEANS_NOTHING},
     {SIGUSR2, MEANS_NOTHING}, {SIGALRM, MEANS_NOTHING}, {SIGVTALRM, MEANS_NOTHING}, {SIGPROF, MEANS_NOTHING},
+    {SIGIO, MEANS_NOTHING},   {SIGPWR, MEANS_NOTHING},  {SIGSTKFLT, MEANS_NOTHING},
 };
 
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
@@ -27,6 +28,8 @@ static sigset_t watched(void)
     sigemptyset(&set);
     for (unsigned i = 0; i < KNOWN; i++)
         sigaddset(&set, known[i].number);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) /* none of them means anything */
+        sigaddset(&set, number);
     return set;
 }
 

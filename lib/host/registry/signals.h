@@ -1,6 +1,7 @@
 /* What the daemon does on signals, a server, and swagg-tofino. SIGINT and SIGTERM stop it in good order,
- * SIGHUP has it read its configuration anew, if it can. SIGUSR1, SIGUSR2 and alarms have no meaning: they are
- * logged, and it goes on. It does not die of what it cannot write (SIGPIPE, SIGXFSZ).
+ * SIGHUP has it read its configuration anew, if it can. What others may send has no meaning: it is logged,
+ * and it goes on. It does not die of what it cannot write (SIGPIPE, SIGXFSZ). SIGQUIT ends it at once, with a
+ * core.
  */
 #ifndef SWAGG_CONTROL_SIGNALS_H
 #define SWAGG_CONTROL_SIGNALS_H
