@@ -161,6 +161,8 @@ int main(int argc, char *argv[])
         return status;
     f.only = a.only;
     sysfiles_below(a.below);
+    if (!sysfile_is_there("/"))
+        return refuse_usage("--below: there is no folder %s", a.below);
     if (!look(&f, &a, optind < argc ? argv[optind] : NULL))
         return EXIT_USAGE;
     if (a.json)

@@ -61,7 +61,7 @@ void rate_look(struct findings *f, const struct rate_wish *wish)
         finding_type(found(f, FINDING_FAULT, "rate", wish->switch_ip, "a job of one rank cannot begin: %s",
                            swagg_last_error()),
                      "%s",
-                     rc == SWAGG_ERR_REFUSED
+                     rc == SWAGG_ERR_REFUSED || rc == SWAGG_ERR_ARGUMENT
                          ? "--job NAME and --key-file FILE, such as the switch's tenants have them; "
                            "there: swaggctl tenants"
                          : "on the switch: swaggctl events");

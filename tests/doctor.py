@@ -89,6 +89,10 @@ with tempfile.TemporaryDirectory() as name:
     assert status == 1, found
     expect(found, "fault", "devices", "the IOMMU is off")
 
+    # A folder that is not there has no faults either, so it is named.
+    said = subprocess.run([PROGRAM, "--below", str(top / "none"), *arguments], stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+    assert said.returncode == 2 and f"--below: there is no folder {top / 'none'}" in said.stderr, said
+
     # Warnings alone are no fault, unless they are to be.
     (top / "switch.yaml").write_text(CONFIGURATION)
     for strict, wanted in [([], 0), (["--strict"], 1)]:

@@ -98,6 +98,9 @@ step "a switch that lets nobody in"
 net_swagg_stop
 net_swagg_with "tenants: []"
 doctor_finds 1 fault rate "a job of one rank cannot begin" --patience 60 "$switch"
+step "a key file that is not there is nothing of the switch's"
+doctor_finds 1 fault rate "none.key: No such file" --patience 60 --key-file "$NET_DIR/none.key" "$switch"
+expect_match "what to type" "$(cat "$found")" "-> --job NAME and --key-file FILE"
 net_swagg_stop
 
 step "no switch there"
