@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "stderr_capture.h"
 #include "unit.h"
 
 static char directory[] = "/tmp/test_listener.XXXXXX", name[64], usual[PATH_MAX];
@@ -92,6 +93,31 @@ TEST(a_dead_ones_place_is_free)
     CU_ASSERT_EQUAL_FATAL(open_at(&again, "a"), 0);
     CU_ASSERT(is_found(&again));
     end(&again);
+}
+
+/* What is in the way is told as what it is. */
+TEST(what_is_no_socket_stays)
+{
+    static const struct {
+        const char *file, *told;
+    } refused[] = {
+        {"none", "control.path: %s is a file that is no socket: remove it, or choose another path\n"},
+        {"folder", "control.path: %s is a folder: name a file in it\n"}};
+    struct listener l;
+    char told[3 * PATH_MAX];
+    const struct config_control none = at("none"), folder = at("folder");
+
+    CU_ASSERT_EQUAL_FATAL(mkdir(folder.path, 0700), 0);
+    CU_ASSERT_EQUAL_FATAL(mknod(none.path, S_IFREG | 0600, 0), 0);
+    for (unsigned i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        snprintf(told, sizeof(told), refused[i].told, at(refused[i].file).path);
+        CU_ASSERT_TRUE_FATAL(capture_begin());
+        CU_ASSERT(open_at(&l, refused[i].file) < 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(capture_take(), told));
+        capture_end();
+    }
+    rmdir(folder.path);
+    unlink(none.path);
 }
 
 int main(void)

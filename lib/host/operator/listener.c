@@ -54,7 +54,7 @@ static int remove_dead(const struct sockaddr_un *address)
     if (lstat(address->sun_path, &file) < 0)
         return errno == ENOENT ? 0 : -errno;
     if (!S_ISSOCK(file.st_mode))
-        return -EEXIST;
+        return S_ISDIR(file.st_mode) ? -EISDIR : -EEXIST;
     if (is_alive(address))
         return -EADDRINUSE;
     return unlink(address->sun_path) < 0 ? -errno : 0;
@@ -152,6 +152,8 @@ static void tell(const struct listener *l, const char *group, int rc)
         log_error("control.path: another swagg answers at %s: give this one another path", l->path);
     else if (rc == -EEXIST)
         log_error("control.path: %s is a file that is no socket: remove it, or choose another path", l->path);
+    else if (rc == -EISDIR)
+        log_error("control.path: %s is a folder: name a file in it", l->path);
     else if (rc == -ENAMETOOLONG)
         log_error("control.path: %s is too long for a socket: at most %zu characters", l->path,
                   sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
