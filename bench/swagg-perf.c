@@ -246,7 +246,7 @@ static bool close_table(struct perf *p)
 int main(int argc, char **argv)
 {
     struct perf p;
-    int exit_code = 1, rc;
+    int exit_code = EXIT_BAD, rc;
 
     standard_streams_begin();
     rc = perf_parse(&p, argc, argv);
@@ -264,6 +264,7 @@ int main(int argc, char **argv)
     rc = swagg_open(&p.job, &p.options);
     if (rc < 0) {
         die("cannot join", rc);
+        exit_code = rc == SWAGG_ERR_ARGUMENT ? EXIT_USAGE : EXIT_BAD;
         goto out;
     }
     exit_code = run(&p);
