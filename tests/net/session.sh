@@ -25,6 +25,8 @@ step "two sessions at once, of two workers and of two"
 controller_start threads=2 slots=$((2 * WINDOW))
 expect_end 1 'cannot listen .* TCP port 50099' ip netns exec "$CONTROLLER_SPACE" "$NET_BUILD/session/swagg-switchml-session" \
     --switch="$CONTROLLED"
+expect_end 1 'cannot listen at 192.0.2.1, .* no interface of this host has that address' ip netns exec "$CONTROLLER_SPACE" \
+    "$NET_BUILD/session/swagg-switchml-session" --switch="$CONTROLLED" --listen=192.0.2.1
 worker_start 1 1 2 1 f3000 i1000 forever
 worker_start 0 0 2 1 f3000 i1000 forever
 ranks_say 60 "tensor 1 is right"
