@@ -287,7 +287,7 @@ static const struct setting tree_item = {
 static const struct setting metrics_fields[] = {
     {.key = "listen", .type = SETTING_PARSED, SETTING_AT(struct config_metrics, at), .most = 63, .parse = parse_teller, .show = show_teller,
      .kind = "IPv4 address and TCP port, as in 127.0.0.1:9273", .usual = "nowhere",
-     .meaning = "where `/metrics` is told; whoever reaches it can read it, so an address of a network of operators' own. `0.0.0.0`: every address of the machine"},
+     .meaning = "where `/metrics` is told; whoever reaches it can read it, so an address of a network of operators' own. `0.0.0.0`: every address of the machine. `swagg` opens no port below 1024, unless `privileges: all`"},
     {.key = "ranks", SETTING_NUMBER_AT(struct config_metrics, ranks, 1, 16384, 1024), .unit = "ranks",
      .meaning = "of all jobs together that have series of their own at most; jobs have equal parts, and each its latest ranks"},
     {.key = "tree", SETTING_LIST_AT(struct config_metrics, tree, switches, 1, CONFIG_TREE_MAX), .item = &tree_item,
