@@ -710,6 +710,29 @@ TEST(different_calls_are_named)
     loop_switch_stop(ls);
 }
 
+static int copy_or_sum(struct crew_member *m, struct told *told)
+{
+    static char bytes[100];
+    return m->rank == 1 ? swagg_broadcast(m->job, bytes, sizeof bytes, 0) : call_another(m, told);
+}
+
+/* They go by different ways, and never meet. */
+TEST(a_copy_and_a_sum_in_the_same_place_end_by_the_deadline)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct ranks r = ranks_of(4, placements[2].host, ls, "copy");
+    r.work = copy_or_sum;
+    r.options.call_timeout_ms = 2000;
+    start(&r);
+    await_all(&r);
+    for (int rank = 0; rank < r.size; rank++) {
+        const int status = r.told->rank[rank].status;
+        CU_ASSERT(status == SWAGG_ERR_DEADLINE || status == SWAGG_ERR_ABORTED);
+    }
+    finish(&r);
+    loop_switch_stop(ls);
+}
+
 static int abort_it(struct crew_member *m, struct told *told)
 {
     if (m->rank == m->crew->size - 1) {
