@@ -1,8 +1,16 @@
 """Expressions of P4 as Python text, with their types."""
+import functools
+
 from interpreter.types import BOOL, LITERAL, Bits, Record
 
 ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxor": "^", "shl": "<<", "shr": ">>"}
 RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+@functools.cache
+def value_of(code):
+    """Of constant text that this module has made: programs that are loaded again and again have the same."""
+    return int(eval(code, {}))
 
 
 def parse_number(text):
@@ -70,7 +78,7 @@ class Expressions:
     def constant(self, node):
         code, _ = getattr(self, "_" + node.data, self._unknown)(node)
         try:
-            return int(eval(code, {}))  # text that this class has made
+            return value_of(code)
         except NameError:
             self.refuse(node, "a constant is wanted here")
 

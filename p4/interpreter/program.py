@@ -1,5 +1,7 @@
 """A P4 program, compiled to Python: one function for each parser state, action and control, on a state object
 that has an attribute for every field."""
+import functools
+
 from interpreter import controls, parsers
 from interpreter.expressions import Place
 from interpreter.externs import EXTERNS
@@ -11,6 +13,12 @@ from interpreter.types import BOOL, NO_PORT, PORT_METADATA_BITS, Bits, Record, i
 
 POISON = 0xA5A5A5A5A5A5A5A5  # what fields of headers hold before they are read or written: nothing may depend on it
 CONSTRUCTORS = {**EXTERNS, "Register": Register}
+
+
+@functools.cache
+def compiled(text, path):
+    """Python's code, without what it works on: programs that are loaded again and again have one."""
+    return compile(text, path, "exec")
 
 
 class Program:
@@ -173,8 +181,7 @@ class Program:
             node = self.declared[name]
             compiler = parsers.Parser if node.data == "parser" else controls.Control
             entries[role] = compiler(self, node, name).compile_whole()
-        text = "\n".join(self.lines)
-        exec(compile(text, str(self.source.path), "exec"), self.namespace)
+        exec(compiled("\n".join(self.lines), str(self.source.path)), self.namespace)
         for role, function in entries.items():
             setattr(self, role, self.namespace[function])
         for table in self.tables.values():

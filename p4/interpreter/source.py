@@ -25,22 +25,24 @@ def parsed(text):
     return grammar().parse(text)
 
 
+@functools.cache
+def preprocessed(path, chip):
+    """A program as it was when it was first loaded."""
+    said = subprocess.run(["cpp", "-nostdinc", f"-D__TARGET_TOFINO__={CHIPS[chip]}", f"-I{HERE}/include", str(path)],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if said.returncode != 0:
+        raise Refused(said.stderr.strip())
+    return said.stdout
+
+
 class Source:
     """One program for one chip. tree is its syntax tree; refuse says where in the program something is."""
 
     def __init__(self, path, chip="tofino"):
         self.chip = chip
         self.path = Path(path)
-        text = self._preprocess()
         self._lines = []  # by line of text: file and line
-        self.tree = self._parse(self._take_markers(text))
-
-    def _preprocess(self):
-        said = subprocess.run(["cpp", "-nostdinc", f"-D__TARGET_TOFINO__={CHIPS[self.chip]}", f"-I{HERE}/include", str(self.path)],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        if said.returncode != 0:
-            raise Refused(said.stderr.strip())
-        return said.stdout
+        self.tree = self._parse(self._take_markers(preprocessed(self.path, chip)))
 
     def _take_markers(self, text):
         """Text without the preprocessor's notes of which line is whose."""
