@@ -216,6 +216,13 @@ net_pause() { # MILLISECONDS
     read -rt "$seconds" -u "$NET_SILENCE" || true
 }
 
+# Whether a file has these words. Takes no process: who waits for them looks again and again.
+net_has_words() { # FILE WORDS
+    local text=
+    IFS= read -rd '' text <"$1" || true # it has no NUL to end at
+    [[ $text == *"$2"* ]]
+}
+
 # Tries until it succeeds, or fails the script after so long (NET_PATIENCE, if that is longer). SECONDS would not do: it jumps when the
 # time of day is set. What takes longer is looked at less often: looking takes processes, and CPU time from what is waited for.
 net_until() { # SECONDS WHAT COMMAND...
@@ -522,7 +529,7 @@ net_swagg_start() { # CONFIGURATION [EAL ARGUMENT...]
     net_background "$NET_DIR/swagg.log" net_become "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID$NET_DAEMON" "$@"
     NET_SWAGG_PID=$!
     net_until 20 "swagg is ready" net_swagg_ready_or_gone
-    grep -q 'ready:' "$NET_DIR/swagg.log" || fail "swagg does not start"
+    net_has_words "$NET_DIR/swagg.log" ready: || fail "swagg does not start"
 }
 
 # Both: a configuration, swagg.yaml in $NET_DIR, and the daemon.
@@ -532,7 +539,7 @@ net_swagg_with() { # [YAML...]
 }
 
 net_swagg_ready_or_gone() {
-    grep -q 'ready:' "$NET_DIR/swagg.log" || ! kill -0 "$NET_SWAGG_PID"
+    net_has_words "$NET_DIR/swagg.log" ready: || ! kill -0 "$NET_SWAGG_PID"
 }
 
 # Ends the daemon as an operator would; returns its exit status.
@@ -580,7 +587,7 @@ net_server_start() { # HOST [YAML...]
     printf '%s\n' "server: {ip: $(net_ip "$NET_SERVER"), threads: ${NET_SERVER_THREADS:-2}}" "control: {path: $files.ctl}" "$@" >"$files.yaml"
     net_background "$files.log" ip netns exec "$NET_ID-h$NET_SERVER" "$NET_BUILD/server/swagg-ps" "$files.yaml"
     NET_SERVER_PID[NET_SERVER]=$!
-    net_until 60 "the server serves" grep -q " serves at " "$files.log"
+    net_until 60 "the server serves" net_has_words "$files.log" " serves at "
 }
 
 # Ends it as an operator would, or as a power cut would.

@@ -118,8 +118,13 @@ rank_says() { # SECONDS RANK REGEX
     expect_match "what rank $2 says" "$(rank_log "$2")" "$3"
 }
 
+# Without a process for each look.
 says_or_is_gone() { # RANK REGEX
-    grep -Eq "$2" "$NET_DIR/rank$1.log" || net_gone "${RANK_PID[$1]}"
+    local line
+    while IFS= read -r line || [ -n "$line" ]; do
+        [[ ! $line =~ $2 ]] || return 0
+    done <"$NET_DIR/rank$1.log"
+    net_gone "${RANK_PID[$1]}"
 }
 
 # Puts the job that was started last aside, and its log files, as NAME and the rank's number; then another can be started.
