@@ -730,6 +730,21 @@ TEST(switches_in_a_circle_are_refused)
     expect_refused(&m, "the switches above one another (uplink) are a circle, or more than 8");
 }
 
+/* It went no further, so nothing above owes an answer to it. */
+TEST(a_join_that_is_refused_here_makes_no_parent_silent)
+{
+    struct ctl_message m;
+
+    start(0, 7);
+    for (int rank = 0; rank < RANKS; rank++)
+        net.session[rank].state = 0;
+    m = answer_to_newcomer("c", CTL_LEVELS_MAX - 1, 0);
+    CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
+    pass(5000);
+    m = answer_to_newcomer("t", 0, 0);
+    CU_ASSERT_EQUAL(m.head.type, CTL_JOIN); /* up, and that is all */
+}
+
 TEST(a_job_with_a_quorum_is_told_that_it_has_one_switch)
 {
     struct ctl_message m;

@@ -70,7 +70,7 @@ struct ctl_member {
     uint32_t host, via;           /* hops > 0: IP addresses of the rank and of its own switch */
     struct agg_terms wish;        /* of its JOIN */
     uint64_t incarnation;
-    uint64_t joined_at, heard_at;
+    uint64_t heard_at;
     uint32_t serial;          /* the newest heard */
     uint32_t endpoint_serial; /* that of the message which its endpoint is from */
     enum ctl_origin origin;

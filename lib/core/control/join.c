@@ -381,7 +381,6 @@ static void sit_down(struct ctl_registry *r, struct ctl_entry *job, const struct
                             .via = m->join.via,
                             .wish = m->join.terms,
                             .incarnation = m->head.incarnation,
-                            .joined_at = now,
                             .heard_at = now,
                             .serial = m->head.serial,
                             .endpoint_serial = m->head.serial,

@@ -374,7 +374,6 @@ static void sit_down(struct relay_job *job, const struct relay_route *route, boo
                                   .via = route->join.via,
                                   .wish = route->join.terms,
                                   .incarnation = route->incarnation,
-                                  .joined_at = route->heard_at,
                                   .heard_at = route->heard_at,
                                   .serial = route->serial,
                                   .origin = resumed ? CTL_RESUMES : CTL_IS_NEW,

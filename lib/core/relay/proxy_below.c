@@ -156,6 +156,13 @@ static void pass_join_up(const struct relay_proxy *p, const struct relay_route *
     relay_send_message_up(p, route, m);
 }
 
+/* From now on the switch above owes an answer, if it did not before. */
+static void expect_answer_above(struct relay_proxy *p, unsigned uplink, uint64_t now)
+{
+    if (p->parents[uplink].silent_since == 0)
+        p->parents[uplink].silent_since = now;
+}
+
 /* Whether the switch above has answered nothing for long, since who joined first in that time. */
 static bool is_silent_above(const struct relay_proxy *p, unsigned uplink, uint64_t now,
                             struct ctl_failure *why)
@@ -190,9 +197,8 @@ static void on_join(struct relay_proxy *p, struct relay_route *route, struct sen
     struct ctl_failure why = {.rank = m->head.rank};
     int tenant = 0;
 
-    if (p->parents[uplink].silent_since == 0)
-        p->parents[uplink].silent_since = now;
-    if (payload_bytes == 0) {
+    if (payload_bytes == 0) { /* it is being asked what passes */
+        expect_answer_above(p, uplink, now);
         answer(p, s, m, CTL_PENDING, is_silent_above(p, uplink, now, &why) ? &why : NULL);
         return;
     }
@@ -231,6 +237,7 @@ static void on_join(struct relay_proxy *p, struct relay_route *route, struct sen
     route->tenant = tenant;
     route->join = said.join;
     pass_join_up(p, route, m);
+    expect_answer_above(p, uplink, now);
     if (!said.join.resume && is_silent_above(p, uplink, now, &why))
         answer(p, s, &said, CTL_PENDING, &why);
 }
