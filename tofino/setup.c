@@ -10,7 +10,7 @@
 #include "helper.h"
 
 /* What this switch cannot do: all of it is logged, and counted. */
-#define fault(faults, ...) (*(faults) += log_fail(1, __VA_ARGS__))
+#define fault(faults, ...) (log_error(__VA_ARGS__), ++*(faults))
 
 const char *setup_interface(const struct config *cfg)
 {

@@ -24,7 +24,7 @@ struct relay_route {
 /* A switch above. */
 struct relay_parent {
     uint64_t boot_id;      /* that which it showed last; 0: none yet */
-    uint64_t silent_since; /* it has answered nothing since a JOIN went up at this time; 0: it has */
+    uint64_t silent_since; /* it was asked at this time, and has answered nothing since; 0: it has */
 };
 
 struct relay_proxy {
