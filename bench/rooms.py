@@ -46,10 +46,14 @@ def text_of(path):
 
 
 COMMENT_OR_TEXT = re.compile(r"/\*.*?\*/|//[^\n]*|(\"(?:\\.|[^\"\\])*\")", re.S)
+GUARDED = re.compile(r"\s*(?:#pragma once\n(.*)|#ifndef (\w+)\n#define \2\n(.*)#endif\s*)", re.S)
 
 
 def code(path, text):
-    """What is compiled of it: C without comments and blanks."""
+    """What is compiled of it: C without comments and blanks, and without what keeps a header from being read twice."""
     if not path.endswith((".c", ".h")):
         return text
-    return "".join(COMMENT_OR_TEXT.sub(lambda found: found[1] or " ", text).split())
+    text = COMMENT_OR_TEXT.sub(lambda found: found[1] or " ", text)
+    if guarded := GUARDED.fullmatch(text):
+        text = guarded[1] or guarded[3]
+    return "".join(text.split())
