@@ -9,6 +9,7 @@ import functools
 import logging
 import os
 import threading
+import warnings
 import weakref
 from concurrent.futures import Future
 from typing import Any, Callable, Optional, Sequence
@@ -98,236 +99,69 @@ class _Item:
         self.error: Optional[Exception] = None  # it was not taken
 
 
-def _how(ready: Optional[int]) -> "_library.Post":
-    return _library.Post(struct_size=ctypes.sizeof(_library.Post), ready=ready)
+class _Calls:
+    """A job of the library's, and what is called of it, in order. The thread that makes what was posted has this and no Job, so
+    that one that nobody has any more is left."""
 
-
-_open_jobs: "weakref.WeakSet[Job]" = weakref.WeakSet()
-
-
-@atexit.register
-def _leave() -> None:
-    """The program ends: jobs that are idle are left properly. The peers of the others hear of a rank that is lost."""
-    for job in list(_open_jobs):
-        if not job._posted:
-            job.close()
-
-
-def _leave_to_parent() -> None:
-    for job in list(_open_jobs):
-        job._begin(ctypes.c_void_p(), "the job was opened before this process was forked: open another")
-
-
-os.register_at_fork(after_in_child=_leave_to_parent)
-
-
-def _allreduce_named(name: int, job: ctypes.c_void_p, *arguments: Any) -> int:
-    _swagg.swagg_name_tensor(job, name)
-    return _swagg.swagg_allreduce(job, *arguments)
-
-
-class Job:
-    """A rank's part in a job. Every rank makes the same calls in the same order.
-
-    `options` are those of docs/libswagg.md, by their names: Job(switch_ip="10.0.0.254", job="train", rank=0, size=4).
-    None stands for an option's default. Waits until all ranks have come (join_timeout_ms). What the library says goes to
-    the logger "swagg".
-
-    Blocking calls take the addresses of buffers in the host's byte order; arrays are taken by the functions of the
-    package. Calls from several threads wait for each other. What is posted is done in the order in which it was posted, and
-    blocking calls wait until all that is done: calls of post_allreduce() and its kin travel at the same time, the function of post() is called by a thread of the job's when what was posted before has ended. A child process has no part in a job that was
-    opened before the fork: it opens another."""
-
-    def __init__(self, **options: Any):
-        said = {name: str(value).encode() for name, value in options.items() if value is not None}
-        for name, value in said.items():
-            if b"\0" in value:
-                raise ValueError(f"{name}: {options[name]!r} has a NUL character, where the library's texts end")
-        words = (_library.Word * len(said))(*((name.encode(), value) for name, value in said.items()))
-        job = ctypes.c_void_p()
-        _check(_swagg.swagg_open_words(ctypes.byref(job), words, len(said), _write_log, None))
-        self._begin(job, "the job is closed")
-        self.rank, self.size = int(options.get("rank") or 0), int(options["size"])
-        _open_jobs.add(self)
-
-    def _begin(self, job: ctypes.c_void_p, refused: str) -> None:
+    def __init__(self, job: ctypes.c_void_p, refused: str = "the job is closed"):
         """refused: the words for calls when there is no job any more."""
-        self._job, self._refused, self._closing = job, refused, False
-        self._making, self._ending, self._posting = threading.RLock(), threading.RLock(), threading.Condition()
-        self._posted: "collections.deque[_Item]" = collections.deque()
-        self._poster: Optional[threading.Thread] = None
-
-    def allreduce(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM, name: int = 0) -> None:
-        """recv[i] = op over all ranks' send[i]; they may be the same. name: of the tensor, for compressed calls (swagg_name_tensor)."""
-        self._make(functools.partial(_allreduce_named, name) if name else _swagg.swagg_allreduce, send, recv, count, type, op)
-
-    def allreduce_many(self, segments: Sequence[tuple[int, int, int]], type: Type, op: Op = Op.SUM) -> None:
-        """allreduce of several tensors in one stream: (send, recv, count) of each."""
-        array = (_library.Segment * len(segments))(*segments)
-        self._make(_swagg.swagg_allreducev, array, len(segments), type, op)
-
-    def reduce(self, send: int, recv: Optional[int], count: int, type: Type, op: Op = Op.SUM, root: int = 0) -> None:
-        """As allreduce, but only the root gets the result."""
-        self._make(_swagg.swagg_reduce, send, recv, count, type, op, root)
-
-    def broadcast(self, buffer: int, bytes: int, root: int = 0) -> None:
-        """Every rank's buffer becomes the root's."""
-        self._make(_swagg.swagg_broadcast, buffer, bytes, root)
-
-    def allgather(self, send: int, recv: int, bytes: int) -> None:
-        """recv, of `size` blocks of so many bytes, has each rank's send, in their order; send may be where it goes."""
-        self._make(_swagg.swagg_allgather, send, recv, bytes)
-
-    def gather(self, send: int, recv: Optional[int], bytes: int, root: int = 0) -> None:
-        """As allgather, but only the root gets the blocks."""
-        self._make(_swagg.swagg_gather, send, recv, bytes, root)
-
-    def scatter(self, send: Optional[int], recv: int, bytes: int, root: int = 0) -> None:
-        """recv, of so many bytes, is this rank's block of the root's send, which has `size` of them."""
-        self._make(_swagg.swagg_scatter, send, recv, bytes, root)
-
-    def reduce_scatter(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM) -> None:
-        """recv, of count elements, is this rank's block of what allreduce gives of send, which has `size` of them."""
-        self._make(_swagg.swagg_reduce_scatter_block, send, recv, count, type, op)
-
-    def barrier(self) -> None:
-        """Returns when all ranks have called it."""
-        self._make(_swagg.swagg_barrier)
-
-    def has_exchanges(self) -> bool:
-        """Whether the job has broadcast, allgather, gather, scatter and reduce_scatter: on every rank alike."""
-        with self._ending:
-            return _check(_swagg.swagg_has_exchanges(self._open())) == 1
-
-    def reaches_gpus(self) -> bool:
-        """Whether calls take addresses of tensors in GPUs' memory, too: the program has loaded CUDA's driver. What writes such a tensor must be done
-        when a call is made of it, or before an event that a posted one is given (ready)."""
-        with self._ending:
-            return _check(_swagg.swagg_reaches_gpus(self._open())) == 1
-
-    def post(self, call: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        """call(*arguments), which may make blocking calls of this job, in a thread of the job's own. The caller's
-        buffers are in use until the future is done."""
-        return self._post(lambda: call(*arguments), None, None)
-
-    def post_allreduce(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM, name: int = 0,
-                       then: Optional[Callable[[], Any]] = None, left_out: Optional[int] = None, round: int = 0,
-                       ready: Optional[int] = None) -> "Future[Any]":
-        """allreduce that goes on while the program does something else; the buffers are in use until the future is done. Its
-        result is that of then(), which the job's thread calls when the sum is there. left_out, round: of a compressed call whose
-        feedback the program keeps. ready: of tensors in a GPU's memory, CUDA's event that was recorded behind what writes them, and
-        is there until the call has ended (struct swagg_post)."""
-        how = _library.Post(ctypes.sizeof(_library.Post), 0, name, left_out, round, ready)
-        return self._post(None, lambda request: _swagg.swagg_post_allreduce(self._open(), send, recv, count, type, op, how, request), then)
-
-    def post_allreduce_many(self, segments: Sequence[tuple[int, int, int]], type: Type, op: Op = Op.SUM,
-                            then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
-        """The same of allreduce_many."""
-        array = (_library.Segment * len(segments))(*segments)
-        return self._post(None, lambda request: _swagg.swagg_post_allreducev(self._open(), array, len(segments), type, op, _how(ready), request), then)
-
-    def post_reduce(self, send: int, recv: Optional[int], count: int, type: Type, op: Op = Op.SUM, root: int = 0,
-                    then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
-        """The same of reduce."""
-        return self._post(None, lambda request: _swagg.swagg_post_reduce(self._open(), send, recv, count, type, op, root, _how(ready), request), then)
-
-    def post_broadcast(self, buffer: int, bytes: int, root: int = 0, then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
-        """The same of broadcast."""
-        return self._post(None, lambda request: _swagg.swagg_post_broadcast(self._open(), buffer, bytes, root, _how(ready), request), then)
-
-    def post_allgather(self, send: int, recv: int, bytes: int, then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
-        """The same of allgather."""
-        return self._post(None, lambda request: _swagg.swagg_post_allgather(self._open(), send, recv, bytes, _how(ready), request), then)
-
-    def post_reduce_scatter(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM,
-                            then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
-        """The same of reduce_scatter."""
-        return self._post(None, lambda request: _swagg.swagg_post_reduce_scatter_block(self._open(), send, recv, count, type, op, _how(ready), request), then)
-
-    def post_barrier(self) -> "Future[Any]":
-        """The same of barrier."""
-        return self._post(None, lambda request: _swagg.swagg_post_barrier(self._open(), None, request), None)
+        self.job, self.refused, self.closing = job, refused, False
+        self.making, self.ending, self.posting = threading.RLock(), threading.RLock(), threading.Condition()
+        self.posted: "collections.deque[_Item]" = collections.deque()
+        self.poster: Optional[threading.Thread] = None
 
     def is_poster(self) -> bool:
-        """Whether this is the thread that makes posted calls: nothing that is posted is done before it goes on."""
-        return self._poster is threading.current_thread()
+        return self.poster is threading.current_thread()
 
-    def stats(self) -> dict[str, float]:
-        """Totals since the job was opened, of this rank: struct swagg_stats of swagg.h."""
-        stats = _library.Stats(struct_size=ctypes.sizeof(_library.Stats))
-        with self._ending:
-            _check(_swagg.swagg_get_stats(self._open(), stats))
-        return {name: getattr(stats, name) for name, _ in stats._fields_[1:]}
+    def is_left(self) -> bool:
+        return self.closing or not self.job
 
-    def waits(self) -> list[float]:
-        """How long this rank has waited for each of the ranks since the job was opened, in seconds: swagg_get_waits."""
-        waited_ns = (ctypes.c_uint64 * self.size)()
-        with self._ending:
-            _check(_swagg.swagg_get_waits(self._open(), waited_ns, self.size))
-        return [ns / 1e9 for ns in waited_ns]
-
-    def abort(self, why: str = "") -> None:
-        """Ends the job on all ranks: their calls fail with this text, and so do this rank's, at once. From any thread."""
-        with self._ending:
-            if self._job:
-                _swagg.swagg_abort(self._job, why.encode("utf-8", "replace"))
-
-    def close(self) -> None:
-        """Waits for what was posted, leaves the job and frees everything. A second time: nothing. In the job's own thread, where
-        destructors may run, it does not wait: that thread leaves the job when it has made what was posted."""
-        with self._posting:
-            self._closing = True
-            poster = self._poster
-            self._posting.notify()
+    def close(self, waits: bool = True) -> None:
+        with self.posting:
+            self.closing = True
+            poster = self.poster
+            self.posting.notify()
         if poster is None:
             self._free()
-        elif not self.is_poster():
+        elif waits and not self.is_poster():
             poster.join()
 
     def _free(self) -> None:
-        with self._making:
-            with self._ending:
-                job, self._job = self._job, ctypes.c_void_p()
+        with self.making:
+            with self.ending:
+                job, self.job = self.job, ctypes.c_void_p()
             _swagg.swagg_close(job)
 
-    def __enter__(self) -> "Job":
-        return self
+    def open(self) -> ctypes.c_void_p:
+        if not self.job:
+            raise ValueError(self.refused)
+        return self.job
 
-    def __exit__(self, kind, error, trace) -> None:
-        if error is not None:
-            self.abort(f"{kind.__name__}: {error}"[:200])
-        self.close()
-
-    def _open(self) -> ctypes.c_void_p:
-        if not self._job:
-            raise ValueError(self._refused)
-        return self._job
-
-    def _make(self, call, *arguments):
-        if self._poster is not None and not self.is_poster():
-            self.post(self._make, call, *arguments).result()  # behind what was posted
+    def make(self, call: Callable[..., int], *arguments: Any) -> None:
+        if self.poster is not None and not self.is_poster():
+            self.post(lambda: self.make(call, *arguments), None, None).result()  # behind what was posted
             return
-        with self._making:
-            _check(call(self._open(), *arguments))
+        with self.making:
+            _check(call(self.open(), *arguments))
 
-    def _post(self, call, post, then) -> "Future[Any]":
+    def post(self, call: Optional[Callable], post: Optional[Callable], then: Optional[Callable]) -> "Future[Any]":
         future: "Future[Any]" = Future()
         future.set_running_or_notify_cancel()  # every rank makes it: there is no way back
-        with self._posting:
-            self._open()
-            if self._closing:
-                raise ValueError(self._refused)
-            if self._poster is None:
-                self._poster = threading.Thread(target=self._make_posted, name="swagg", daemon=True)
-                self._poster.start()
-            self._posted.append(_Item(future, call, post, then))
+        with self.posting:
+            self.open()
+            if self.closing:
+                raise ValueError(self.refused)
+            if self.poster is None:
+                self.poster = threading.Thread(target=self._make_posted, name="swagg", daemon=True)
+                self.poster.start()
+            self.posted.append(_Item(future, call, post, then))
             self._hand_on()
-            self._posting.notify()
+            self.posting.notify()
         return future
 
     def _hand_on(self) -> None:
         """Gives the library what it may have now: nothing behind a function, which may make calls itself. With the lock."""
-        for item in self._posted:
+        for item in self.posted:
             if item.call is not None:
                 return
             if item.request is not None or item.error is not None:
@@ -352,20 +186,20 @@ class Job:
 
     def _make_posted(self):
         while True:
-            with self._posting:
-                while not self._posted and not self._closing:
-                    self._posting.wait()
-                if not self._posted:
+            with self.posting:
+                while not self.posted and not self.closing:
+                    self.posting.wait()
+                if not self.posted:
                     break
-                item = self._posted[0]
+                item = self.posted[0]
                 self._hand_on()
             error = result = None
             try:
                 result = self._end(item)
             except BaseException as raised:  # the future's to raise
                 error = raised
-            with self._posting:
-                self._posted.popleft()
+            with self.posting:
+                self.posted.popleft()
                 self._hand_on()
             future = item.future
             del item  # before anybody hears of it: buffers, and what the call was of, are the caller's again
@@ -375,3 +209,192 @@ class Job:
                 future.set_exception(error)
             del future, error, result
         self._free()
+
+
+def _how(ready: Optional[int]) -> "_library.Post":
+    return _library.Post(struct_size=ctypes.sizeof(_library.Post), ready=ready)
+
+
+_open_jobs: "weakref.WeakSet[Job]" = weakref.WeakSet()
+
+
+@atexit.register
+def _leave() -> None:
+    """The program ends: jobs that are idle are left properly. The peers of the others hear of a rank that is lost."""
+    for job in list(_open_jobs):
+        if not job._calls.posted:
+            job.close()
+
+
+def _leave_to_parent() -> None:
+    for job in list(_open_jobs):
+        job._calls = _Calls(ctypes.c_void_p(), "the job was opened before this process was forked: open another")
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+def _allreduce_named(name: int, job: ctypes.c_void_p, *arguments: Any) -> int:
+    _swagg.swagg_name_tensor(job, name)
+    return _swagg.swagg_allreduce(job, *arguments)
+
+
+class Job:
+    """A rank's part in a job. Every rank makes the same calls in the same order.
+
+    `options` are those of docs/libswagg.md, by their names: Job(switch_ip="10.0.0.254", job="train", rank=0, size=4).
+    None stands for an option's default. Waits until all ranks have come (join_timeout_ms). What the library says goes to
+    the logger "swagg".
+
+    Blocking calls take the addresses of buffers in the host's byte order; arrays are taken by the functions of the package.
+    Calls from several threads wait for each other. What is posted is done in the order in which it was posted, and blocking
+    calls wait until all that is done: calls of post_allreduce() and its kin travel at the same time, the function of post() is
+    called by a thread of the job's when what was posted before has ended. A job that is not closed, and that nobody has any
+    more, is left with a ResourceWarning when what was posted has ended. A child process has no part in a job that was opened
+    before the fork: it opens another."""
+
+    def __init__(self, **options: Any):
+        said = {name: str(value).encode() for name, value in options.items() if value is not None}
+        for name, value in said.items():
+            if b"\0" in value:
+                raise ValueError(f"{name}: {options[name]!r} has a NUL character, where the library's texts end")
+        words = (_library.Word * len(said))(*((name.encode(), value) for name, value in said.items()))
+        job = ctypes.c_void_p()
+        _check(_swagg.swagg_open_words(ctypes.byref(job), words, len(said), _write_log, None))
+        self._calls = _Calls(job)
+        self.rank, self.size = int(options.get("rank") or 0), int(options["size"])
+        _open_jobs.add(self)
+
+    def allreduce(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM, name: int = 0) -> None:
+        """recv[i] = op over all ranks' send[i]; they may be the same. name: of the tensor, for compressed calls (swagg_name_tensor)."""
+        self._calls.make(functools.partial(_allreduce_named, name) if name else _swagg.swagg_allreduce, send, recv, count, type, op)
+
+    def allreduce_many(self, segments: Sequence[tuple[int, int, int]], type: Type, op: Op = Op.SUM) -> None:
+        """allreduce of several tensors in one stream: (send, recv, count) of each."""
+        array = (_library.Segment * len(segments))(*segments)
+        self._calls.make(_swagg.swagg_allreducev, array, len(segments), type, op)
+
+    def reduce(self, send: int, recv: Optional[int], count: int, type: Type, op: Op = Op.SUM, root: int = 0) -> None:
+        """As allreduce, but only the root gets the result."""
+        self._calls.make(_swagg.swagg_reduce, send, recv, count, type, op, root)
+
+    def broadcast(self, buffer: int, bytes: int, root: int = 0) -> None:
+        """Every rank's buffer becomes the root's."""
+        self._calls.make(_swagg.swagg_broadcast, buffer, bytes, root)
+
+    def allgather(self, send: int, recv: int, bytes: int) -> None:
+        """recv, of `size` blocks of so many bytes, has each rank's send, in their order; send may be where it goes."""
+        self._calls.make(_swagg.swagg_allgather, send, recv, bytes)
+
+    def gather(self, send: int, recv: Optional[int], bytes: int, root: int = 0) -> None:
+        """As allgather, but only the root gets the blocks."""
+        self._calls.make(_swagg.swagg_gather, send, recv, bytes, root)
+
+    def scatter(self, send: Optional[int], recv: int, bytes: int, root: int = 0) -> None:
+        """recv, of so many bytes, is this rank's block of the root's send, which has `size` of them."""
+        self._calls.make(_swagg.swagg_scatter, send, recv, bytes, root)
+
+    def reduce_scatter(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM) -> None:
+        """recv, of count elements, is this rank's block of what allreduce gives of send, which has `size` of them."""
+        self._calls.make(_swagg.swagg_reduce_scatter_block, send, recv, count, type, op)
+
+    def barrier(self) -> None:
+        """Returns when all ranks have called it."""
+        self._calls.make(_swagg.swagg_barrier)
+
+    def has_exchanges(self) -> bool:
+        """Whether the job has broadcast, allgather, gather, scatter and reduce_scatter: on every rank alike."""
+        with self._calls.ending:
+            return _check(_swagg.swagg_has_exchanges(self._calls.open())) == 1
+
+    def reaches_gpus(self) -> bool:
+        """Whether calls take addresses of tensors in GPUs' memory, too: the program has loaded CUDA's driver. What writes such a tensor must be done
+        when a call is made of it, or before an event that a posted one is given (ready)."""
+        with self._calls.ending:
+            return _check(_swagg.swagg_reaches_gpus(self._calls.open())) == 1
+
+    def post(self, call: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        """call(*arguments), which may make blocking calls of this job, in a thread of the job's own. The caller's
+        buffers are in use until the future is done."""
+        return self._calls.post(lambda: call(*arguments), None, None)
+
+    def post_allreduce(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM, name: int = 0,
+                       then: Optional[Callable[[], Any]] = None, left_out: Optional[int] = None, round: int = 0,
+                       ready: Optional[int] = None) -> "Future[Any]":
+        """allreduce that goes on while the program does something else; the buffers are in use until the future is done. Its
+        result is that of then(), which the job's thread calls when the sum is there. left_out, round: of a compressed call whose
+        feedback the program keeps. ready: of tensors in a GPU's memory, CUDA's event that was recorded behind what writes them, and
+        is there until the call has ended (struct swagg_post)."""
+        how = _library.Post(ctypes.sizeof(_library.Post), 0, name, left_out, round, ready)
+        return self._calls.post(None, lambda request: _swagg.swagg_post_allreduce(self._calls.open(), send, recv, count, type, op, how, request), then)
+
+    def post_allreduce_many(self, segments: Sequence[tuple[int, int, int]], type: Type, op: Op = Op.SUM,
+                            then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
+        """The same of allreduce_many."""
+        array = (_library.Segment * len(segments))(*segments)
+        return self._calls.post(None, lambda request: _swagg.swagg_post_allreducev(self._calls.open(), array, len(segments), type, op, _how(ready), request), then)
+
+    def post_reduce(self, send: int, recv: Optional[int], count: int, type: Type, op: Op = Op.SUM, root: int = 0,
+                    then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
+        """The same of reduce."""
+        return self._calls.post(None, lambda request: _swagg.swagg_post_reduce(self._calls.open(), send, recv, count, type, op, root, _how(ready), request), then)
+
+    def post_broadcast(self, buffer: int, bytes: int, root: int = 0, then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
+        """The same of broadcast."""
+        return self._calls.post(None, lambda request: _swagg.swagg_post_broadcast(self._calls.open(), buffer, bytes, root, _how(ready), request), then)
+
+    def post_allgather(self, send: int, recv: int, bytes: int, then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
+        """The same of allgather."""
+        return self._calls.post(None, lambda request: _swagg.swagg_post_allgather(self._calls.open(), send, recv, bytes, _how(ready), request), then)
+
+    def post_reduce_scatter(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM,
+                            then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
+        """The same of reduce_scatter."""
+        return self._calls.post(None, lambda request: _swagg.swagg_post_reduce_scatter_block(self._calls.open(), send, recv, count, type, op, _how(ready), request), then)
+
+    def post_barrier(self) -> "Future[Any]":
+        """The same of barrier."""
+        return self._calls.post(None, lambda request: _swagg.swagg_post_barrier(self._calls.open(), None, request), None)
+
+    def is_poster(self) -> bool:
+        """Whether this is the thread that makes posted calls: nothing that is posted is done before it goes on."""
+        return self._calls.is_poster()
+
+    def stats(self) -> dict[str, float]:
+        """Totals since the job was opened, of this rank: struct swagg_stats of swagg.h."""
+        stats = _library.Stats(struct_size=ctypes.sizeof(_library.Stats))
+        with self._calls.ending:
+            _check(_swagg.swagg_get_stats(self._calls.open(), stats))
+        return {name: getattr(stats, name) for name, _ in stats._fields_[1:]}
+
+    def waits(self) -> list[float]:
+        """How long this rank has waited for each of the ranks since the job was opened, in seconds: swagg_get_waits."""
+        waited_ns = (ctypes.c_uint64 * self.size)()
+        with self._calls.ending:
+            _check(_swagg.swagg_get_waits(self._calls.open(), waited_ns, self.size))
+        return [ns / 1e9 for ns in waited_ns]
+
+    def abort(self, why: str = "") -> None:
+        """Ends the job on all ranks: their calls fail with this text, and so do this rank's, at once. From any thread."""
+        with self._calls.ending:
+            if self._calls.job:
+                _swagg.swagg_abort(self._calls.job, why.encode("utf-8", "replace"))
+
+    def close(self) -> None:
+        """Waits for what was posted, leaves the job and frees everything. A second time: nothing. In the job's own thread, where
+        destructors may run, it does not wait: that thread leaves the job when it has made what was posted."""
+        self._calls.close()
+
+    def __del__(self) -> None:
+        calls = getattr(self, "_calls", None)  # None: it was not opened
+        if calls is not None and not calls.is_left():
+            warnings.warn(f"a job of {self.size} ranks was not closed", ResourceWarning, source=self)
+            calls.close(waits=False)
+
+    def __enter__(self) -> "Job":
+        return self
+
+    def __exit__(self, kind, error, trace) -> None:
+        if error is not None:
+            self.abort(f"{kind.__name__}: {error}"[:200])
+        self.close()

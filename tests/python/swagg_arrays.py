@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -180,6 +181,29 @@ def test_closes(server):
     ranks.run(closes, RANKS, server)
 
 
+def dropped(rank, server):
+    """A job that nobody has any more is left, so that the next of its name can begin. What was posted ends first, with its result."""
+    for posts in (False, True):
+        j = job(server, "dropped", rank)
+        assert not posts or swagg.post_allreduce(j, np.ones(10)).result()[0] == RANKS
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            del j
+        assert [w.category for w in heard] == [ResourceWarning], heard
+    j = job(server, "dropped", rank)
+    posted = [swagg.post_allreduce(j, np.full(10, i)) for i in range(5)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        del j
+        assert [future.result(ranks.PATIENCE_S)[0] for future in posted] == [RANKS * i for i in range(5)]
+        with job(server, "dropped", rank) as j:
+            assert swagg.allreduce(j, np.ones(1))[0] == RANKS
+
+
+def test_dropped(server):
+    ranks.run(dropped, RANKS, server)
+
+
 def test_closes_after_questions(server):
     """Of another thread: what is asked of the library about the job is answered before it is freed."""
     library = swagg._job._swagg
@@ -221,7 +245,7 @@ def forks(rank, server):
     with job(server, "forked", rank) as j:
         assert swagg.post_allreduce(j, np.ones(10)).result()[0] == RANKS
         called, forked = threading.Event(), threading.Event()
-        future = j.post(lambda: j._make(lambda _: (called.set(), 0 if forked.wait(ranks.PATIENCE_S) else -1)[1]))
+        future = j.post(lambda: j._calls.make(lambda _: (called.set(), 0 if forked.wait(ranks.PATIENCE_S) else -1)[1]))
         called.wait(ranks.PATIENCE_S)
         child = multiprocessing.get_context("fork").Process(target=in_child, args=(j,))
         child.start()
@@ -321,4 +345,4 @@ def test_one_raises(server):
 
 
 if __name__ == "__main__":
-    ranks.main(ranks.Server(BUILD).address, (test_version, test_variables, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_closes_after_questions, test_forks, test_mistakes, test_abort, test_one_raises))
+    ranks.main(ranks.Server(BUILD).address, (test_version, test_variables, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_dropped, test_closes_after_questions, test_forks, test_mistakes, test_abort, test_one_raises))
