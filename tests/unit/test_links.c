@@ -198,6 +198,31 @@ TEST(a_standby_that_fails_first_takes_the_link_with_it)
     CU_ASSERT(links_can_spare(&links, seen, 1));
 }
 
+/* Who does not reach it may wait by the other one for ever. */
+TEST(the_last_whose_standby_fails_first_is_given_up_once_there_is_another)
+{
+    open_standby(1, 77);
+    for (unsigned i = 0; i < N; i++)
+        if (i != 1)
+            links_give_up(&links, seen, i, now);
+    CU_ASSERT(!links_is_lost(&links, 1));
+    move_all();
+    expect_at(1, 1, 1);
+    for (unsigned i = 0; i < N; i++)
+        seen[i].joining = true;
+    seen[1].standby = 0;
+    seen[1].standby_failed = true;
+    CU_ASSERT_EQUAL(links_look_after(&links, seen, 1, now), LINKS_GIVE_UP);
+    CU_ASSERT(!links_can_spare(&links, seen, 1));
+    CU_ASSERT_EQUAL(look_for(5000 * MS), LINKS_NONE);
+    seen[2].standby = 88;
+    CU_ASSERT_EQUAL(look_for(70 * MS), 1);
+    CU_ASSERT_EQUAL(links_give_up(&links, seen, 1, now), 2);
+    move_all();
+    expect_at(2, 2, 2);
+    CU_ASSERT_EQUAL(look_for(5000 * MS), LINKS_NONE);
+}
+
 TEST(who_is_adrift_joins_nothing_before_he_has_heard)
 {
     open_standby(1, 77);

@@ -103,6 +103,7 @@ static void wait_longer(const struct links *l, struct links_standby *s, uint64_t
 void links_lose(struct links *l, unsigned node, uint64_t now)
 {
     l->lost |= UINT32_C(1) << node;
+    l->deserted &= ~l->lost;
     l->standby[node].open = false;
     wait_longer(l, &l->standby[node], now);
 }
@@ -152,6 +153,8 @@ void links_moved(struct links *l, unsigned place)
 /* By all places that it sums. */
 static bool answers(const struct links *l, const struct links_seen seen[], unsigned node)
 {
+    if (l->deserted >> node & 1)
+        return false;
     for (unsigned i = 0; i < l->n; i++)
         if (seen[i].node == node && !seen[i].answers)
             return false;
@@ -180,19 +183,23 @@ unsigned links_silent(struct links *l, const struct links_seen seen[], uint64_t 
 enum links_deed links_look_after(struct links *l, const struct links_seen seen[], unsigned node, uint64_t now)
 {
     struct links_standby *s = &l->standby[node];
-    const bool lost = links_is_lost(l, node);
+    const bool lost = links_is_lost(l, node), sums = !seen[node].joining && seen[node].node == node;
 
+    if (sums)
+        l->deserted &= ~(UINT32_C(1) << node);
     if (!s->open) /* until its place goes on elsewhere the ranks are at the loss of the link */
         return lost && !seen[node].joining && now >= s->try_at ? LINKS_OPEN : LINKS_NOTHING;
-    if (!lost && !seen[node].joining && seen[node].node == node) {
+    if (!lost && sums) {
         s->open = false;
         return LINKS_LEAVE;
     }
     if (!seen[node].standby_failed)
         return LINKS_NOTHING;
     s->open = false;
-    if (!lost)
+    if (!lost) {
+        l->deserted |= UINT32_C(1) << node;
         return LINKS_GIVE_UP;
+    }
     wait_longer(l, s, now);
     return LINKS_CLOSE;
 }

@@ -30,7 +30,8 @@
  * knows that the switch and all ranks reach one another, and its members hear at once, or when they are
  * silent, if that is over. It does not bring a link back: the ranks agree on that, where they agree on shares
  * (shares.h), by the name of this one standby, which is its job's epoch. They leave it when the switch sums
- * again with all of them; should it fail before, the link is given up again.
+ * again with all of them; should it fail before, the link is given up again, or, where it is the last one, as
+ * soon as there is another: some rank that does not reach this switch may wait there already.
  *
  * Back a place goes by joining its job at its own switch. That none is left at the other, a rank ends it
  * there by an ABORT that says so. Who has not heard yet what was agreed is *adrift* then: he joins nothing
@@ -82,6 +83,7 @@ struct links {
     unsigned n;
     uint64_t timeout;      /* ns */
     uint32_t lost, adrift; /* bit i: the job does without node i; place i is adrift */
+    uint32_t deserted;     /* bit i: node i is back, but its standby failed before it summed with all ranks */
     uint64_t looked_at;
     uint64_t silent[LINKS_MAX]; /* ns: for so long each node has been, while another answered */
     struct links_standby standby[LINKS_MAX];
