@@ -94,6 +94,20 @@ TEST(resume_too_far_apart)
          "  abc ABORTED cannot resume: the ranks are 2147483649 chunks apart, further than 64 slots allow\n");
 }
 
+/* Who has gone to another switch meanwhile, and whose word of it was lost, has chunks behind him since:
+ * nothing ends for what he lacked when he came. */
+TEST(what_a_silent_rank_lacked_when_it_came_fails_nothing)
+{
+    play(4, "JOIN a 0/2 slots=64 resume=100\n"
+            "  a PENDING rank 1\n"
+            "wait 1.1\n"
+            "JOIN b 1/2 slots=64 resume=300\n"
+            "  b PENDING rank 0\n"
+            "JOIN a 0/2 slots=64 resume=290\n"
+            "  open\n"
+            "  ab READY 64 slots 1460 bytes resumed at 290\n");
+}
+
 TEST(resume_other_terms)
 {
     play(4, "JOIN a 0/2 slots=64 resume=100\n"

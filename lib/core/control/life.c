@@ -288,6 +288,27 @@ static void start_to_prepare(struct ctl_registry *r, struct ctl_entry *job, uint
     ctl_entry_event(r, job, "all ranks are there, its pool is being made");
 }
 
+bool ctl_entry_forget_silent(struct ctl_registry *r, struct ctl_entry *job, uint64_t since)
+{
+    char who[CTL_WHO_MAX];
+    const struct ctl_ranks silent = ctl_entry_silent(job, since);
+    if (ctl_ranks_count(&silent) == 0)
+        return false;
+    ctl_entry_event(r, job, "forgotten, silent for too long: %s", ctl_entry_who(job, &silent, who));
+    for (unsigned rank = 0, size = job->size; rank < size; rank++)
+        if (ctl_ranks_has(&silent, rank) && !ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT))
+            break;
+    return true;
+}
+
+/* What a member wished for when it joined holds no longer if it has gone since, to another switch for
+ * instance: nothing fails for that. Who is still there says it again. */
+static bool forget_unheard(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
+{
+    const uint64_t interval = CTL_JOIN_INTERVAL_MAX_MS * CTL_MS;
+    return ctl_entry_forget_silent(r, job, now > interval ? now - interval : 0);
+}
+
 void ctl_entry_run(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     struct ctl_failure why = {0};
@@ -295,7 +316,8 @@ void ctl_entry_run(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
         (job->resumed && job->roster != ctl_entry_roster(job) && forget_waited(r, job)))
         return;
     if (!grant(r, job, &why)) {
-        ctl_entry_fail(r, job, &why, now);
+        if (!forget_unheard(r, job, now))
+            ctl_entry_fail(r, job, &why, now);
         return;
     }
     if (job->keyed)

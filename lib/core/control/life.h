@@ -69,4 +69,8 @@ void ctl_entry_heard_from(struct ctl_registry *r, struct ctl_entry *job, unsigne
 bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank,
                     enum ctl_member_state state);
 
+/* FORMING, PREPARING: members that were heard last before `since` are no longer JOINED. Returns whether there
+ * were any. */
+bool ctl_entry_forget_silent(struct ctl_registry *r, struct ctl_entry *job, uint64_t since);
+
 #endif

@@ -34,15 +34,6 @@ static void forgive_own_absence(struct ctl_registry *r, uint64_t now)
     }
 }
 
-static void forget_silent(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_ranks *silent)
-{
-    char who[CTL_WHO_MAX];
-    ctl_entry_event(r, job, "forgotten, silent for too long: %s", ctl_entry_who(job, silent, who));
-    for (unsigned rank = 0, size = job->size; rank < size; rank++)
-        if (ctl_ranks_has(silent, rank) && !ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT))
-            return;
-}
-
 /* Of those that died together, with a switch or a host, each was heard for the last time at another moment of
  * one interval: all are named, for they tell what died. */
 static struct ctl_ranks died_together(const struct ctl_registry *r, const struct ctl_entry *job, uint64_t now)
@@ -51,26 +42,28 @@ static struct ctl_ranks died_together(const struct ctl_registry *r, const struct
     return ctl_entry_silent(job, now - least);
 }
 
-static void lose_silent(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_ranks *silent,
-                        uint64_t now)
+static void lose_silent(struct ctl_registry *r, struct ctl_entry *job, uint64_t since, uint64_t now)
 {
     char who[CTL_WHO_MAX];
+    const struct ctl_ranks silent = ctl_entry_silent(job, since);
+    if (ctl_ranks_count(&silent) == 0)
+        return;
     const struct ctl_ranks dead = died_together(r, job, now);
     unsigned first = UINT16_MAX;
     for (unsigned rank = job->size; rank-- > 0;)
-        if (ctl_ranks_has(silent, rank)) {
+        if (ctl_ranks_has(&silent, rank)) {
             job->members[rank].state = CTL_MEMBER_LOST;
             first = rank;
         }
     const double seconds = (double)(now - job->members[first].heard_at) / 1e9;
-    job->present = (uint16_t)(job->present - ctl_ranks_count(silent));
+    job->present = (uint16_t)(job->present - ctl_ranks_count(&silent));
     if (job->state != CTL_ENTRY_RUNNING)
         return;
     const struct ctl_ranks lost = ctl_entry_in_state(job, CTL_MEMBER_LOST);
     const unsigned rest = job->size - ctl_ranks_count(&lost);
     if (rest >= ctl_entry_needs(job)) {
         ctl_entry_warn(r, job, first, "%s lost: no sign of life for %.1f s; goes on with %u of %u ranks",
-                       ctl_entry_who(job, silent, who), seconds, rest, job->size);
+                       ctl_entry_who(job, &silent, who), seconds, rest, job->size);
         return;
     }
     struct ctl_failure why;
@@ -100,14 +93,11 @@ static bool is_over(const struct ctl_entry *job, uint64_t now)
 /* Returns whether the job is still there. */
 static bool check_silence(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
-    uint64_t limit = lost_after(r, job);
-    struct ctl_ranks silent = ctl_entry_silent(job, now > limit ? now - limit : 0);
-    if (ctl_ranks_count(&silent) > 0) {
-        if (ctl_entry_is_forming(job))
-            forget_silent(r, job, &silent);
-        else
-            lose_silent(r, job, &silent, now);
-    }
+    const uint64_t limit = lost_after(r, job), since = now > limit ? now - limit : 0;
+    if (ctl_entry_is_forming(job))
+        ctl_entry_forget_silent(r, job, since);
+    else
+        lose_silent(r, job, since, now);
     if (is_over(job, now))
         ctl_entry_drop(r, job, "over: all ranks have left or fallen silent");
     return job->state != CTL_ENTRY_FREE;
