@@ -14,6 +14,7 @@ enum {
     LEAVES_DRAWN = 4,           /* switches below, at most */
     KEYED_CHUNK_MIN = 96,       /* some bytes are the key's */
     COMPRESSED_CHUNK_MIN = 160, /* of a packet that may be keyed, too */
+    STRANGER_OF_A_RANK_MS = 32, /* at least, between two messages: half of what an address may send */
 };
 
 struct scenario_parts scenario_parts_of(uint64_t seed, bool paper)
@@ -239,7 +240,8 @@ static void compress(struct program *p, uint64_t *r)
         p->patience_ns = (100 + (p->seed >> 8) % 20000) * US;
 }
 
-/* Whoever has to join while any addresses flood may wait for long, since nothing tells him from these. */
+/* Whoever has to join while any addresses flood may wait for long, since nothing tells him from these; and so
+ * may he whose own address sends more than one may (control/intake.h). */
 static void add_flood(struct scenario *s)
 {
     const uint64_t lost_after = s->switch_config.lost_after_ns;
@@ -248,6 +250,8 @@ static void add_flood(struct scenario *s)
     for (unsigned i = 0; i < s->faults; i++)
         if (s->benign && s->fault[i].kind == FAULT_KILL_SWITCH)
             kinds = FLOOD_STRANGER;
+    if (kinds == FLOOD_STRANGER && s->stranger_every != 0 && s->stranger_every < STRANGER_OF_A_RANK_MS * MS)
+        s->stranger_every = STRANGER_OF_A_RANK_MS * MS;
     s->flood = (enum flood)(1 + splitmix_hash(s->seed + 1) % kinds);
     s->switch_config.message_ns = 1 * MS;
     if (s->calm_at < 8 * lost_after)
