@@ -109,6 +109,11 @@ void oracle_ended(struct formation *f, unsigned rank, bool well)
         f->rank[rank].proved = f->rank[rank].succeeded;
 }
 
+void oracle_left_behind(struct formation *f, unsigned rank)
+{
+    f->rank[rank].left_behind = true;
+}
+
 enum { NAMED, TOLD_IN, TOLD_OUT, MAPS };
 
 /* Who is in the chunk, by one of three accounts. */
@@ -186,7 +191,7 @@ static void finish_formation(struct oracle *o, const struct formation *f, bool m
                         f->program->name, r, life->proved, bound);
         if (life->ready && !life->ended)
             oracle_fail(o, "job %s, rank %u: hangs in call %u", f->program->name, r, life->succeeded);
-        if (must_succeed && !life->well && !life->killed)
+        if (must_succeed && !life->well && !life->killed && !life->left_behind)
             oracle_fail(o, "job %s, rank %u: failed in call %u for no good reason", f->program->name, r,
                         life->succeeded);
     }

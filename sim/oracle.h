@@ -23,7 +23,8 @@ struct oracle_life {
     bool ended, well; /* well: all its calls succeeded */
     unsigned begun, succeeded;
     bool killed;
-    unsigned proved; /* of the calls that succeeded, those that all ranks must have begun */
+    bool left_behind; /* it failed, since a switch restarted that others had left: nobody promises more */
+    unsigned proved;  /* of the calls that succeeded, those that all ranks must have begun */
 };
 
 /* A job as it was formed once: the ranks that learned of the same epoch. */
@@ -85,6 +86,7 @@ void oracle_killed(struct formation *f, unsigned rank);
 
 /* well: all its calls succeeded and are complete */
 void oracle_ended(struct formation *f, unsigned rank, bool well);
+void oracle_left_behind(struct formation *f, unsigned rank);
 
 /* All is over. must_succeed: nothing happened that could keep a job from its end. */
 void oracle_finish(struct oracle *o, bool must_succeed);
