@@ -121,6 +121,37 @@ TEST(silence_counts_from_ready_on)
             "alive a\n");
 }
 
+/* Its READY was lost, and it with its link. It would found a job of its own, and wait there for those who
+ * have heard. */
+TEST(who_was_lost_before_it_knew_of_the_job_hears_why)
+{
+    play(4, "running 2\n"
+            "alive b\n"
+            "wait 6\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "alive b\n"
+            "wait 4.1\n"
+            "  close\n"
+            "  ab ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n"
+            "LEAVE b\n"
+            "  b LEFT\n"
+            "wait 4.8\n"
+            "  a ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n"
+            "  a ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n"
+            "  a ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n"
+            "  a ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n"
+            "  a ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n"
+            "JOIN a 0/2\n"
+            "  a ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n"
+            "wait 0.2\n"
+            "JOIN a 0/2\n"
+            "  a PENDING rank 1\n");
+}
+
 TEST(a_failed_job_ends_with_its_members)
 {
     play(4, "running 1\n"

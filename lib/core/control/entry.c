@@ -40,8 +40,16 @@ bool ctl_entry_is_to_tell(const struct ctl_entry *job)
 {
     const struct ctl_ranks recalled = ctl_entry_in_state(job, CTL_MEMBER_RECALLED),
                            absent = ctl_entry_in_state(job, CTL_MEMBER_ABSENT);
-    return ctl_ranks_count(&recalled) > 0 ||
+    return ctl_ranks_count(&recalled) > 0 || ctl_entry_lost_unawares(job) ||
            (job->failure.reason == CTL_LEFT_RESUMING && ctl_ranks_count(&absent) > 0);
+}
+
+bool ctl_entry_lost_unawares(const struct ctl_entry *job)
+{
+    for (unsigned rank = 0; rank < job->size; rank++)
+        if (job->members[rank].state == CTL_MEMBER_LOST && !job->members[rank].confirmed)
+            return true;
+    return false;
 }
 
 bool ctl_entry_has(const struct ctl_entry *job, enum ctl_origin origin)

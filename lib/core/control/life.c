@@ -353,6 +353,8 @@ void ctl_entry_fail(struct ctl_registry *r, struct ctl_entry *job, const struct 
     release_pool(r, job);
     job->failure = *why;
     enter(job, CTL_ENTRY_FAILED, now);
+    if (ctl_entry_lost_unawares(job))
+        job->give_up_at = now + FORMING_LOST_AFTER;
     ctl_entry_turns(r, job, CTL_EVENT_FAILS, why->rank, "failed (%s): %s", ctl_reason_name(why->reason),
                     why->text);
     ctl_entry_push(r, job);
