@@ -389,7 +389,7 @@ uint64_t registrar_tick(struct registrar *r)
 {
     registry_host_tick(&r->common, monotonic_ns());
     pthread_mutex_lock(&r->common.lock);
-    if (r->common.relays != NULL)
+    if (r->common.proxy != NULL)
         uplinks_tick(r->parts.uplinks, monotonic_ns());
     jobs_reclaim(r->parts.jobs);
     pthread_mutex_unlock(&r->common.lock);
@@ -426,7 +426,7 @@ void registrar_cut(struct registrar *r, unsigned port, const char *name)
 
     snprintf(where, sizeof(where), "on port %s, which the switch's operator has removed", name);
     registry_host_cut(&r->common, is_at, &cut, where, monotonic_ns());
-    if (r->common.relays != NULL)
+    if (r->common.proxy != NULL)
         uplinks_cut(r->parts.uplinks, port, name);
     send_flush(r->host->send);
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "monotonic.h"
+#include "registry/registry_relays.h"
 #include "registry/registry_reserve.h"
 #include "registry/reserved_file.h"
 #include "registry/terms.h"
@@ -195,14 +196,13 @@ int registry_host_begin(struct registry_host *h)
 {
     h->config.boot_id = h->parts.boot_id;
     h->registry = ctl_registry_init(h->memory, &h->config);
-    h->relays = h->parts.cfg->uplinks == 0 ? NULL : relays_open(h);
-    return h->parts.cfg->uplinks > 0 && h->relays == NULL ? -ENOMEM : 0;
+    return h->parts.cfg->uplinks == 0 ? 0 : relays_open(h);
 }
 
 void registry_host_close(struct registry_host *h)
 {
     pthread_mutex_destroy(&h->lock);
-    relays_close(h->relays);
+    free(h->proxy);
     free(h->memory);
     keys_erase(&h->keyring, sizeof(h->keyring));
     keys_erase(&h->lasting, sizeof(h->lasting));
@@ -235,7 +235,7 @@ enum ctl_parse_error registry_host_receive(struct registry_host *h, const struct
     enum ctl_parse_error e;
 
     registry_host_enter(h, from->ip, now);
-    e = relays_receive(h->relays, from, payload, bytes, h->now)
+    e = relays_receive(h, from, payload, bytes)
             ? CTL_PARSED
             : ctl_registry_receive(h->registry, from, payload, bytes, h->now);
     registry_host_leave(h);
@@ -249,7 +249,7 @@ enum ctl_parse_error registry_host_receive_up(struct registry_host *h, unsigned 
     enum ctl_parse_error e;
 
     registry_host_enter(h, from->ip, now);
-    e = relays_receive_up(h->relays, uplink, from, payload, bytes, h->now);
+    e = relay_receive_up(h->proxy, uplink, from, payload, bytes, h->now);
     registry_host_leave(h);
     return e;
 }
@@ -260,7 +260,8 @@ void registry_host_tick(struct registry_host *h, uint64_t now)
 
     registry_host_enter(h, 0, now);
     ctl_registry_tick(h->registry, h->now);
-    relays_tick(h->relays, h->now);
+    if (h->proxy != NULL)
+        relay_tick(h->proxy, h->now);
     registry_expire(h);
     if (job_lines_left_out(&h->lines, h->now, text))
         log_notice("%s", text);
@@ -275,10 +276,10 @@ bool registry_host_end(struct registry_host *h, enum registry_host_end how, int 
     registry_host_enter(h, 0, now);
     if (how == REGISTRY_HOST_KILL)
         any = ctl_registry_end(h->registry, tenant, name, h->now) ||
-              relays_end(h->relays, tenant, name, h->now);
+              (h->proxy != NULL && relay_end(h->proxy, tenant, name, h->now));
     else
         any = ctl_registry_drain(h->registry, tenant, name, h->now) ||
-              relays_drain(h->relays, tenant, name, h->now);
+              (h->proxy != NULL && relay_drain(h->proxy, tenant, name, h->now));
     registry_host_leave(h);
     return any;
 }
@@ -309,7 +310,8 @@ void registry_host_cut(struct registry_host *h, ctl_is_there *is_there, const vo
 {
     registry_host_enter(h, 0, now);
     ctl_registry_cut(h->registry, is_there, context, where, h->now);
-    relays_cut(h->relays, is_there, context, where, h->now);
+    if (h->proxy != NULL)
+        relay_cut(h->proxy, is_there, context, where, h->now);
     registry_host_leave(h);
 }
 
@@ -320,13 +322,14 @@ void registry_host_list_members(const struct registry_host *h, struct ctl_known 
 {
     ctl_known_begin(to);
     ctl_registry_list_members(h->registry, to);
-    relays_list(h->relays, to);
+    if (h->proxy != NULL)
+        relay_list_processes(h->proxy, to);
     ctl_known_show(to);
 }
 
 bool registry_host_has_key(const struct registry_host *h, unsigned i)
 {
-    return ctl_registry_has_key(h->registry, i) || relays_have_key(h->relays, i);
+    return ctl_registry_has_key(h->registry, i) || (h->proxy != NULL && relay_has_key(h->proxy, i));
 }
 
 uint64_t registry_host_tenants(const struct registry_host *h)
@@ -334,7 +337,7 @@ uint64_t registry_host_tenants(const struct registry_host *h)
     uint64_t tenants = 0;
 
     for (unsigned t = 0; t < h->config.tenants_known; t++)
-        if (relays_have_tenant(h->relays, (int)t))
+        if (h->proxy != NULL && relay_has_tenant(h->proxy, (int)t))
             tenants |= UINT64_C(1) << t;
     for (unsigned i = 0; i < h->config.max_jobs; i++) {
         const struct ctl_entry *job = ctl_registry_entry(h->registry, i);
@@ -362,7 +365,7 @@ void registry_host_visit(struct registry_host *h, registry_visitor *visit, void 
         if (job.entry->state != CTL_ENTRY_FREE && !ctl_registry_is_superseded(h->registry, i))
             visit(context, &job);
     }
-    for (unsigned i = 0; (job.relayed = relays_job(h->relays, i)) != NULL; i++) {
+    for (unsigned i = 0; (job.relayed = registry_host_relayed(h, i)) != NULL; i++) {
         job.entry = &job.relayed->entry;
         if (job.entry->state != CTL_ENTRY_FREE)
             visit(context, &job);

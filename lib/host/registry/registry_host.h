@@ -18,7 +18,7 @@
 #include "registry/keyring.h"
 #include "registry/lasting.h"
 #include "registry/listening.h"
-#include "registry/registry_relays.h"
+#include "relay/proxy.h"
 #include "views/registry_views.h"
 
 struct registry_host;
@@ -67,7 +67,9 @@ struct registry_host {
     struct ctl_registry_config config;
     void *memory; /* the registry's */
     struct ctl_registry *registry;
-    struct relays *relays; /* NULL: all jobs have their root here */
+    struct relay_uplink uplink[SWAGG_MAX_UPLINKS];
+    struct relay_proxy *proxy; /* of jobs that go on to a switch above; NULL: all have their root here */
+    unsigned relayed_max;      /* how many such jobs there are places for */
     struct reserved reserved;
 };
 
@@ -139,6 +141,13 @@ struct registry_job {
 };
 typedef void registry_visitor(void *context, const struct registry_job *job);
 void registry_host_visit(struct registry_host *h, registry_visitor *visit, void *context);
+
+/* Job i of those that go on to a switch above, which may be CTL_ENTRY_FREE; NULL: there are no more. Under
+ * the lock. */
+static inline const struct relay_job *registry_host_relayed(const struct registry_host *h, unsigned i)
+{
+    return i < h->relayed_max ? relay_job(h->proxy, i) : NULL;
+}
 
 /* To be looked at, under the lock. */
 struct registry_shown registry_host_shown(const struct registry_host *h);

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "config/reload.h"
+#include "registry/registry_relays.h"
 #include "registry/registry_reserve.h"
 
 /* --- the registry's part ------------------------------------------------------------------------------- */
@@ -97,7 +98,7 @@ void registry_change_take(struct registry_change *c)
     free(h->memory);
     h->memory = c->memory;
     c->memory = NULL;
-    relays_follow(h->relays, c->tenant);
+    relays_follow(h, c->tenant);
     if (h->reserved.n > 0) {
         reserved_follow(&h->reserved, c->tenant);
         registry_reserved_keep(h);

@@ -24,7 +24,7 @@ static unsigned list_live(const struct registry_host *h, struct room_job to[LIVE
 
     for (unsigned i = 0; i < h->config.max_jobs; i++)
         add_live(ctl_registry_entry(h->registry, i), to, &n);
-    for (unsigned i = 0; (relayed = relays_job(h->relays, i)) != NULL; i++)
+    for (unsigned i = 0; (relayed = registry_host_relayed(h, i)) != NULL; i++)
         add_live(&relayed->entry, to, &n);
     return n;
 }
