@@ -112,64 +112,59 @@ static bool check_switch(const struct config *running, uint32_t vlan, struct rep
 
 /* The request has "port" and "device", as in the configuration, and "settings": rx_queues, tx_queues, vlan.
  */
-static void port_add(const struct action_parts *parts, const struct request *request, const char *name,
-                     struct reply *reply)
+static void port_add(const struct action_call *c)
 {
-    json_t *port = wanted_port(request, reply);
+    json_t *port = wanted_port(c->request, c->reply);
     struct config_port checked;
     struct hearing hearing;
     uint32_t vlan;
 
-    (void)name;
     if (port == NULL)
         return;
     vlan = (uint32_t)json_integer_value(json_object_get(port, "vlan"));
     json_object_del(port, "vlan");
-    if (check_switch(parts->common.reload->running, vlan, reply) &&
-        check(parts->common.reload->running, port, &checked, reply)) {
+    if (check_switch(c->parts->common.reload->running, vlan, c->reply) &&
+        check(c->parts->common.reload->running, port, &checked, c->reply)) {
         checked.vlan = vlan;
         hearing_begin(&hearing);
-        hearing_end(&hearing, parts->reloading.add_port(parts->reloading.reload, &checked) == 0, reply);
+        hearing_end(&hearing, c->parts->reloading.add_port(c->parts->reloading.reload, &checked) == 0,
+                    c->reply);
     }
     json_decref(port);
 }
 
-static void port_delete(const struct action_parts *parts, const struct request *request, const char *name,
-                        struct reply *reply)
+static void port_delete(const struct action_call *c)
 {
     struct hearing hearing;
 
-    (void)request;
     hearing_begin(&hearing);
-    hearing_end(&hearing, parts->reloading.delete_port(parts->reloading.reload, name) == 0, reply);
+    hearing_end(&hearing, c->parts->reloading.delete_port(c->parts->reloading.reload, c->name) == 0,
+                c->reply);
 }
 
 /* --- jobs that nobody joins, added and deleted --- */
 
 /* The request: operator/added_job.h. */
-static void job_add(const struct action_parts *parts, const struct request *request, const char *name,
-                    struct reply *reply)
+static void job_add(const struct action_call *c)
 {
-    struct config *alone = added_job_read(parts->common.reload->running, request, reply);
-    const char *job = request_text(request, "job");
+    struct config *alone = added_job_read(c->parts->common.reload->running, c->request, c->reply);
+    const char *job = request_text(c->request, "job");
     struct hearing hearing;
 
-    (void)name;
     if (alone != NULL) {
         hearing_begin(&hearing);
-        hearing_end(&hearing, parts->reloading.add_job(parts->reloading.reload, alone, job) == 0, reply);
+        hearing_end(&hearing, c->parts->reloading.add_job(c->parts->reloading.reload, alone, job) == 0,
+                    c->reply);
     }
     free(alone);
 }
 
-static void job_delete(const struct action_parts *parts, const struct request *request, const char *name,
-                       struct reply *reply)
+static void job_delete(const struct action_call *c)
 {
     struct hearing hearing;
 
-    (void)request;
     hearing_begin(&hearing);
-    hearing_end(&hearing, parts->reloading.delete_job(parts->reloading.reload, name) == 0, reply);
+    hearing_end(&hearing, c->parts->reloading.delete_job(c->parts->reloading.reload, c->name) == 0, c->reply);
 }
 
 /* --- impairments of a port --- */
@@ -277,41 +272,37 @@ static void change(const struct action_parts *parts, const char *name, unsigned 
 
 /* The request has the port's "name", "direction" (rx, tx; not given: both) and "settings": numbers by the
  * keys of the configuration's group impair. */
-static void impairments_set(const struct action_parts *parts, const struct request *request, const char *name,
-                            struct reply *reply)
+static void impairments_set(const struct action_call *c)
 {
-    const unsigned directions = directions_of(request, reply);
+    const unsigned directions = directions_of(c->request, c->reply);
     struct impair_config cfg;
 
-    if (directions != 0 && read_settings(&cfg, request, reply))
-        change(parts, name, directions, &cfg);
+    if (directions != 0 && read_settings(&cfg, c->request, c->reply))
+        change(c->parts, c->name, directions, &cfg);
 }
 
-static void impairments_clear(const struct action_parts *parts, const struct request *request,
-                              const char *name, struct reply *reply)
+static void impairments_clear(const struct action_call *c)
 {
-    const unsigned directions = directions_of(request, reply);
+    const unsigned directions = directions_of(c->request, c->reply);
     const struct impair_config none = {.hold_frames = REORDER_BY, .hold_for = REORDER_FOR_US};
 
     if (directions != 0)
-        change(parts, name, directions, &none);
+        change(c->parts, c->name, directions, &none);
 }
 
 /* --- jobs, links, stations --- */
 
-static void reset_job(const struct action_parts *parts, const struct request *request, const char *name,
-                      struct reply *reply)
+static void reset_job(const struct action_call *c)
 {
     struct view_job job;
 
-    (void)request;
-    if (view_find_job(parts->show, name, &job) < 0 || job.fixed == NULL)
-        reply_fail(reply, REPLY_REFUSED,
+    if (view_find_job(c->parts->show, c->name, &job) < 0 || job.fixed == NULL)
+        reply_fail(c->reply, REPLY_REFUSED,
                    "workers joined job %s, which knows when they start anew: only jobs of the configuration "
                    "are reset",
-                   name);
+                   c->name);
     else
-        static_jobs_reset(parts->static_jobs, job.fixed);
+        static_jobs_reset(c->parts->static_jobs, job.fixed);
 }
 
 static void set_port(const struct action_parts *parts, const char *name, bool down)
@@ -325,29 +316,20 @@ static void set_port(const struct action_parts *parts, const char *name, bool do
         port_close_for(&parts->port[p], PORT_BLOCKED, false);
 }
 
-static void port_goes_up(const struct action_parts *parts, const struct request *request, const char *name,
-                         struct reply *reply)
+static void port_goes_up(const struct action_call *c)
 {
-    (void)request;
-    (void)reply;
-    set_port(parts, name, false);
+    set_port(c->parts, c->name, false);
 }
 
-static void port_goes_down(const struct action_parts *parts, const struct request *request, const char *name,
-                           struct reply *reply)
+static void port_goes_down(const struct action_call *c)
 {
-    (void)request;
-    (void)reply;
-    set_port(parts, name, true);
+    set_port(c->parts, c->name, true);
 }
 
-static void flush_fdb(const struct action_parts *parts, const struct request *request, const char *name,
-                      struct reply *reply)
+static void flush_fdb(const struct action_call *c)
 {
-    (void)request;
-    (void)reply;
-    bridge_tables_forget(parts->bridge, parts->show->vlans->n,
-                         name == NULL ? -1 : view_find_port(parts->show, name));
+    bridge_tables_forget(c->parts->bridge, c->parts->show->vlans->n,
+                         c->name == NULL ? -1 : view_find_port(c->parts->show, c->name));
 }
 
 /* In every network that the port carries. */
@@ -371,28 +353,25 @@ static bool unfix(const struct action_parts *parts, const uint8_t mac[BRIDGE_MAC
     return any;
 }
 
-static void add_station(const struct action_parts *parts, const struct request *request, const char *name,
-                        struct reply *reply)
+static void add_station(const struct action_call *c)
 {
     uint8_t mac[BRIDGE_MAC_BYTES];
 
-    if (operator_mac_read(request, mac, reply) &&
-        !fix(parts, mac, (unsigned)view_find_port(parts->show, name)))
+    if (operator_mac_read(c->request, mac, c->reply) &&
+        !fix(c->parts, mac, (unsigned)view_find_port(c->parts->show, c->name)))
         reply_fail(
-            reply, REPLY_REFUSED,
+            c->reply, REPLY_REFUSED,
             "%s is a group address or zero, or there are too many static stations like it (swaggctl fdb)",
-            request_text(request, "mac"));
+            request_text(c->request, "mac"));
 }
 
-static void delete_station(const struct action_parts *parts, const struct request *request, const char *name,
-                           struct reply *reply)
+static void delete_station(const struct action_call *c)
 {
     uint8_t mac[BRIDGE_MAC_BYTES];
 
-    (void)name;
-    if (operator_mac_read(request, mac, reply) && !unfix(parts, mac))
-        reply_fail(reply, REPLY_UNKNOWN, "there is no static station %s (swaggctl fdb)",
-                   request_text(request, "mac"));
+    if (operator_mac_read(c->request, mac, c->reply) && !unfix(c->parts, mac))
+        reply_fail(c->reply, REPLY_UNKNOWN, "there is no static station %s (swaggctl fdb)",
+                   request_text(c->request, "mac"));
 }
 
 static const struct action actions[] = {

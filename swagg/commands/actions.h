@@ -35,10 +35,16 @@ struct action_parts {
     struct reloading reloading;
 };
 
-/* name: that the action is about; NULL: none was given, or the action takes none. Fills the reply if it
- * fails. */
-typedef void action_fn(const struct action_parts *parts, const struct request *request, const char *name,
-                       struct reply *reply);
+/* What an operator asks for. */
+struct action_call {
+    const struct action_parts *parts;
+    const struct request *request;
+    const char *name; /* that the action is about; NULL: none was given, or the action takes none */
+    struct reply *reply;
+};
+
+/* Fills the reply if it fails. */
+typedef void action_fn(const struct action_call *c);
 
 struct action {
     const char *name; /* the request's command */

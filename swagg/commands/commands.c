@@ -337,55 +337,51 @@ static int find(const struct show_parts *parts, enum view_subject subject, const
 
 /* An action on its way to the main lcore. */
 struct errand {
-    const struct action_parts *parts;
+    struct action_call call;
     const struct action *action;         /* or */
     const struct common_command *common; /* one of all hosts' */
     enum view_subject of;
-    const struct request *request;
-    const char *name;
-    struct reply *reply;
 };
 
-static void run_common(const struct errand *e)
+static void run_common(const struct common_command *common, const struct action_call *c)
 {
-    struct common_job job = {.called = e->name};
+    struct common_job job = {.called = c->name};
     struct view_job found;
 
-    if (e->common->of_job && view_find_job(e->parts->show, e->name, &found) == 0) {
+    if (common->of_job && view_find_job(c->parts->show, c->name, &found) == 0) {
         job.name = found.name;
         job.tenant = found.tenant;
         job.fixed = found.fixed != NULL;
     }
-    e->common->run(&e->parts->common, &job, e->request, e->reply);
+    common->run(&c->parts->common, &job, c->request, c->reply);
 }
 
 /* On the main lcore, so that what the action is about does not go away meanwhile. */
 static void run_errand(void *argument)
 {
     const struct errand *e = argument;
+    const struct action_call *c = &e->call;
     const bool optional = e->action != NULL ? e->action->optional : !e->common->of_job;
-    const int found = e->name == NULL ? 0 : find(e->parts->show, e->of, e->name);
+    const int found = c->name == NULL ? 0 : find(c->parts->show, e->of, c->name);
 
     if (found == -ENOTUNIQ)
-        ask_which(e->parts->show, e->name, e->reply);
-    else if (e->name == NULL ? !optional : found < 0)
-        unknown_subject(e->parts->show, e->of, e->name, e->reply);
+        ask_which(c->parts->show, c->name, c->reply);
+    else if (c->name == NULL ? !optional : found < 0)
+        unknown_subject(c->parts->show, e->of, c->name, c->reply);
     else if (e->action != NULL)
-        e->action->run(e->parts, e->request, e->name, e->reply);
+        e->action->run(c);
     else
-        run_common(e);
+        run_common(e->common, c);
 }
 
 void commands_run(void *context, const struct request *request, struct reply *reply, struct server_feed *feed)
 {
     const struct action_parts *parts = context;
     const struct view *view = views_find(request->command);
-    struct errand errand = {.parts = parts,
+    const char *name = request_text(request, "name");
+    struct errand errand = {.call = {parts, request, name, reply},
                             .action = actions_find(request->command),
-                            .common = common_command_find(request->command),
-                            .request = request,
-                            .name = request_text(request, "name"),
-                            .reply = reply};
+                            .common = common_command_find(request->command)};
 
     errand.of = view != NULL                                     ? view->of
                 : errand.action != NULL                          ? errand.action->of
@@ -397,10 +393,10 @@ void commands_run(void *context, const struct request *request, struct reply *re
         view_unlock(parts->show);
     } else if (view == NULL && errand.action == NULL && errand.common == NULL)
         reply_fail(reply, REPLY_BAD_REQUEST, "the switch knows no command \"%s\"", request->command);
-    else if (errand.name != NULL && errand.of == VIEW_OF_ALL)
+    else if (name != NULL && errand.of == VIEW_OF_ALL)
         reply_fail(reply, REPLY_BAD_REQUEST, "%s takes no name", request->command);
     else if (view != NULL)
-        show(parts->show, view, errand.name, reply);
+        show(parts->show, view, name, reply);
     else if (!handoff_call(parts->main, run_errand, &errand))
         reply_fail(reply, REPLY_FAILED, "the switch is stopping");
 }

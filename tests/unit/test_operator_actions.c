@@ -42,7 +42,7 @@ static struct reply run(const char *action, const char *line)
     struct request request;
 
     CU_ASSERT_EQUAL_FATAL(request_parse(&request, line, strlen(line), why), 0);
-    actions_find(action)->run(&parts, &request, "h0", &reply);
+    actions_find(action)->run(&(struct action_call){&parts, &request, "h0", &reply});
     request_free(&request);
     return reply;
 }
