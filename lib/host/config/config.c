@@ -75,37 +75,21 @@ static const struct setting switch_fields[] = {
      .meaning = "which frames between neighbours pass: see [Frames for everybody](#frames-for-everybody)"},
     {.key = NULL},
 };
-/* clang-format on */
 
-#define SLOTS_PER_JOB                                                                                        \
-    {                                                                                                        \
-        .key = "slots_per_job", SETTING_NUMBER_AT(struct config_pool, slots_per_job, 2, 16384, 1024),        \
-        .power_of_two = true, .when = SETTING_NEW_JOBS, .unit = "slots",                                     \
-        .meaning =                                                                                           \
-            "what a job gets at most: about bandwidth × round trip / packet size. [More](#slots-per-job)"   \
-    }
-#define MEGABYTES                                                                                            \
-    {                                                                                                        \
-        .key = "megabytes", SETTING_NUMBER_AT(struct config_pool, megabytes, 1, 1 << 20, 64),                \
-        .when = SETTING_NEW_JOBS, .unit = "MB",                                                              \
-        .meaning = "for the slots of all jobs: two chunks a slot, *ordered* one a worker more, with sums "   \
-                   "on arrival two more"                                                                     \
-    }
-#define MEGABYTES_PER_JOB                                                                                    \
-    {                                                                                                        \
-        .key = "megabytes_per_job", SETTING_NUMBER_AT(struct config_pool, megabytes_per_job, 0, 1 << 20, 0), \
-        .when = SETTING_NEW_JOBS, .unit = "MB",                                                              \
-        .meaning = "for the slots of one job; 0: no bound but those on all"                                  \
-    }
-#define DELAYS                                                                                               \
-    {                                                                                                        \
-        .key = "delays", .type = SETTING_BOOL, .when = SETTING_NEW_JOBS,                                     \
-        SETTING_AT(struct config_pool, delays), .fallback = true,                                            \
-        .meaning = "note of each rank how much later than the first it comes, so that it can be told "       \
-                   "[who is late](#who-is-late)"                                                             \
-    }
+/* Rows of tables of a switch and of a server. */
+#define SLOTS_PER_JOB {.key = "slots_per_job", SETTING_NUMBER_AT(struct config_pool, slots_per_job, 2, 16384, 1024), \
+     .power_of_two = true, .when = SETTING_NEW_JOBS, .unit = "slots", \
+     .meaning = "what a job gets at most: about bandwidth × round trip / packet size. [More](#slots-per-job)"}
+#define MEGABYTES {.key = "megabytes", SETTING_NUMBER_AT(struct config_pool, megabytes, 1, 1 << 20, 64), \
+     .when = SETTING_NEW_JOBS, .unit = "MB", \
+     .meaning = "for the slots of all jobs: two chunks a slot, *ordered* one a worker more, with sums on arrival two more"}
+#define MEGABYTES_PER_JOB {.key = "megabytes_per_job", \
+     SETTING_NUMBER_AT(struct config_pool, megabytes_per_job, 0, 1 << 20, 0), .when = SETTING_NEW_JOBS, .unit = "MB", \
+     .meaning = "for the slots of one job; 0: no bound but those on all"}
+#define DELAYS {.key = "delays", .type = SETTING_BOOL, .when = SETTING_NEW_JOBS, SETTING_AT(struct config_pool, delays), \
+     .fallback = true, \
+     .meaning = "note of each rank how much later than the first it comes, so that it can be told [who is late](#who-is-late)"}
 
-/* clang-format off */
 static const struct setting pool_fields[] = {
     SLOTS_PER_JOB,
     {.key = "slots", SETTING_NUMBER_AT(struct config_pool, slots, 0, 1 << 22, 0), .when = SETTING_NEW_JOBS,
@@ -131,36 +115,19 @@ static const struct setting limits_fields[] = {
      .meaning = "workers of one job. [What a large one costs](#large-jobs), [how many were tried](scale.md#limits)"},
     {.key = NULL},
 };
-/* clang-format on */
 
-#define LOST_AFTER_MS                                                                                        \
-    {                                                                                                        \
-        .key = "lost_after_ms", SETTING_NUMBER_AT(struct config_timers, lost_after_ms, 100, 600000, 5000),   \
-        .when = SETTING_RESTART, .unit = "ms",                                                               \
-        .meaning =                                                                                           \
-            "a worker that is silent for so long is lost, and its job fails with its rank in the message"    \
-    }
-#define LATE_AFTER_MS                                                                                        \
-    {                                                                                                        \
-        .key = "late_after_ms", SETTING_NUMBER_AT(struct config_timers, late_after_ms, 100, 600000, 2000),   \
-        .unit = "ms",                                                                                        \
-        .meaning = "a worker that lives, and that others have waited for so long, is named in the log, and " \
-                   "again ever more rarely. [More](#late)"                                                   \
-    }
-#define LATE_ENDS_S                                                                                          \
-    {                                                                                                        \
-        .key = "late_ends_s", SETTING_NUMBER_AT(struct config_timers, late_ends_s, 0, 86400, 0),             \
-        .unit = "s",                                                                                         \
-        .meaning = "after so long its job fails, with its rank in the message; 0: never. [More](#late)"      \
-    }
-#define FORMING_S                                                                                            \
-    {                                                                                                        \
-        .key = "forming_s", SETTING_NUMBER_AT(struct config_timers, forming_s, 1, 86400, 600),               \
-        .when = SETTING_NEW_JOBS, .unit = "s",                                                               \
-        .meaning = "a new job whose ranks are not all there by then fails, and says who is missing"          \
-    }
+#define LOST_AFTER_MS {.key = "lost_after_ms", SETTING_NUMBER_AT(struct config_timers, lost_after_ms, 100, 600000, 5000), \
+     .when = SETTING_RESTART, .unit = "ms", \
+     .meaning = "a worker that is silent for so long is lost, and its job fails with its rank in the message"}
+#define LATE_AFTER_MS {.key = "late_after_ms", SETTING_NUMBER_AT(struct config_timers, late_after_ms, 100, 600000, 2000), \
+     .unit = "ms", \
+     .meaning = "a worker that lives, and that others have waited for so long, is named in the log, and again ever more rarely. [More](#late)"}
+#define LATE_ENDS_S {.key = "late_ends_s", SETTING_NUMBER_AT(struct config_timers, late_ends_s, 0, 86400, 0), .unit = "s", \
+     .meaning = "after so long its job fails, with its rank in the message; 0: never. [More](#late)"}
+#define FORMING_S {.key = "forming_s", SETTING_NUMBER_AT(struct config_timers, forming_s, 1, 86400, 600), \
+     .when = SETTING_NEW_JOBS, .unit = "s", \
+     .meaning = "a new job whose ranks are not all there by then fails, and says who is missing"}
 
-/* clang-format off */
 static const struct setting timers_fields[] = {
     LOST_AFTER_MS,
     LATE_AFTER_MS,
@@ -294,49 +261,23 @@ static const struct setting metrics_fields[] = {
      .usual = "none", .meaning = "`metrics.listen` of the switches of its tree, as `swaggctl tree` reaches them; the same list does for all of them, since each finds itself there"},
     {.key = NULL},
 };
-/* clang-format on */
 
-#define METRICS                                                                                              \
-    {                                                                                                        \
-        .key = "metrics", .type = SETTING_GROUP, .when = SETTING_RESTART,                                    \
-        SETTING_AT(struct config, metrics), .fields = metrics_fields, .title = "`metrics`: group"            \
-    }
-#define MTU                                                                                                  \
-    {                                                                                                        \
-        .key = "mtu", SETTING_NUMBER_AT(struct config, mtu, 256, 9600, 1500), .when = SETTING_RESTART,       \
-        .unit = "bytes",                                                                                     \
-        .meaning =                                                                                           \
-            "longest IP packet that ports carry; longer frames are dropped as `oversize`. [More](#mtu)"      \
-    }
-#define LIMITS                                                                                               \
-    {                                                                                                        \
-        .key = "limits", .type = SETTING_GROUP, SETTING_AT(struct config, limits), .fields = limits_fields   \
-    }
-#define TENANTS                                                                                              \
-    {                                                                                                        \
-        .key = "tenants", SETTING_LIST_AT(struct config, tenant, tenants, 0, CONFIG_TENANTS_MAX),            \
-        .named = true, .fields = config_tenant_fields, .title = "`tenants`: a list, up to 64"                \
-    }
-#define CONTROL                                                                                              \
-    {                                                                                                        \
-        .key = "control", .type = SETTING_GROUP, .when = SETTING_RESTART,                                    \
-        SETTING_AT(struct config, control), .fields = control_fields, .title = "`control`: group"            \
-    }
-#define STATE                                                                                                \
-    {                                                                                                        \
-        .key = "state", .type = SETTING_TEXT, .when = SETTING_RESTART, SETTING_AT(struct config, state),     \
-        .most = CONFIG_FILE_MAX - 1, .kind = "path of a folder",                                             \
-        .meaning = "where it keeps what outlives a restart, so that only ranks that were in a job can "      \
-                   "[resume](#state) it"                                                                     \
-    }
-#define LOG_LEVEL                                                                                            \
-    {                                                                                                        \
-        .key = "log_level", .type = SETTING_WORD, SETTING_AT(struct config, log_level), .words = log_levels, \
-        .fallback = CONFIG_LOG_NOTICE,                                                                       \
-        .meaning = "how much goes to standard error: a line an event, with the time in UTC. [More](#log)"    \
-    }
+#define METRICS {.key = "metrics", .type = SETTING_GROUP, .when = SETTING_RESTART, SETTING_AT(struct config, metrics), \
+     .fields = metrics_fields, .title = "`metrics`: group"}
+#define MTU {.key = "mtu", SETTING_NUMBER_AT(struct config, mtu, 256, 9600, 1500), .when = SETTING_RESTART, .unit = "bytes", \
+     .meaning = "longest IP packet that ports carry; longer frames are dropped as `oversize`. [More](#mtu)"}
+#define LIMITS {.key = "limits", .type = SETTING_GROUP, SETTING_AT(struct config, limits), .fields = limits_fields}
+#define TENANTS {.key = "tenants", SETTING_LIST_AT(struct config, tenant, tenants, 0, CONFIG_TENANTS_MAX), .named = true, \
+     .fields = config_tenant_fields, .title = "`tenants`: a list, up to 64"}
+#define CONTROL {.key = "control", .type = SETTING_GROUP, .when = SETTING_RESTART, SETTING_AT(struct config, control), \
+     .fields = control_fields, .title = "`control`: group"}
+#define STATE {.key = "state", .type = SETTING_TEXT, .when = SETTING_RESTART, SETTING_AT(struct config, state), \
+     .most = CONFIG_FILE_MAX - 1, .kind = "path of a folder", \
+     .meaning = "where it keeps what outlives a restart, so that only ranks that were in a job can [resume](#state) it"}
+#define LOG_LEVEL {.key = "log_level", .type = SETTING_WORD, SETTING_AT(struct config, log_level), .words = log_levels, \
+     .fallback = CONFIG_LOG_NOTICE, \
+     .meaning = "how much goes to standard error: a line an event, with the time in UTC. [More](#log)"}
 
-/* clang-format off */
 static const struct setting switch_file[] = {
     {.key = "ports", SETTING_LIST_AT(struct config, port, ports, 1, SWAGG_MAX_PORTS), .required = true, .named = true,
      .fields = config_port_fields, .title = "`ports`: a list, 1 to 64, required"},

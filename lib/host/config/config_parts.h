@@ -32,31 +32,20 @@ extern const struct setting config_pattern;
 void config_complete_patterns(struct config_patterns *patterns);
 
 /* Fields that all fixed jobs have; the number of the tenant and the network are put in by their check. */
-#define CONFIG_JOB_NAME(whole, effect, otherwise, more)                                                      \
-    {                                                                                                        \
-        .key = "name", .type = SETTING_NAME, SETTING_AT(whole, common.name), .most = CONFIG_JOB_MAX - 1,     \
-        .when = (effect), .usual = (otherwise),                                                              \
-        .meaning = "as logs, telemetry and `swaggctl` call the job; no other of the file has it" more        \
-    }
-#define CONFIG_JOB_QUIET(whole, words)                                                                       \
-    {                                                                                                        \
-        .key = "quiet_ms", SETTING_NUMBER_AT(whole, common.quiet_ms, 100, 600000, 0), .unit = "ms",          \
-        .usual = "`timers.lost_after_ms`", .meaning = (words)                                                \
-    }
-#define CONFIG_JOB_TENANT(whole, effect)                                                                     \
-    {                                                                                                        \
-        .key = "tenant", .type = SETTING_LATER, SETTING_AT(whole, common.tenant),                            \
-        .most = CONFIG_NAME_MAX - 1, .when = (effect), .show = config_show_tenant,                           \
-        .kind = "name of a [tenant](#tenants-a-list-up-to-64)",                                              \
-        .meaning =                                                                                           \
-            "whose job it is: what it holds counts against the tenant's `quota`, and it is served by the "   \
-            "tenant's `weight`"                                                                              \
-    }
-#define CONFIG_JOB_VLAN(whole, effect, of)                                                                   \
-    {                                                                                                        \
-        .key = "vlan", SETTING_NUMBER_AT(whole, common.vlan, 1, NET_VLAN_LAST, 0), .refusal = "is no VLAN",  \
-        .when = (effect), .usual = "the first of `switch.vlans`", .meaning = "the [VLAN](#vlans) " of        \
-    }
+/* clang-format off */
+#define CONFIG_JOB_NAME(whole, effect, otherwise, more) {.key = "name", .type = SETTING_NAME, SETTING_AT(whole, common.name), \
+     .most = CONFIG_JOB_MAX - 1, .when = (effect), .usual = (otherwise), \
+     .meaning = "as logs, telemetry and `swaggctl` call the job; no other of the file has it" more}
+#define CONFIG_JOB_QUIET(whole, words) {.key = "quiet_ms", SETTING_NUMBER_AT(whole, common.quiet_ms, 100, 600000, 0), \
+     .unit = "ms", .usual = "`timers.lost_after_ms`", .meaning = (words)}
+#define CONFIG_JOB_TENANT(whole, effect) {.key = "tenant", .type = SETTING_LATER, SETTING_AT(whole, common.tenant), \
+     .most = CONFIG_NAME_MAX - 1, .when = (effect), .show = config_show_tenant, \
+     .kind = "name of a [tenant](#tenants-a-list-up-to-64)", \
+     .meaning = "whose job it is: what it holds counts against the tenant's `quota`, and it is served by the tenant's `weight`"}
+#define CONFIG_JOB_VLAN(whole, effect, of) {.key = "vlan", SETTING_NUMBER_AT(whole, common.vlan, 1, NET_VLAN_LAST, 0), \
+     .refusal = "is no VLAN", .when = (effect), .usual = "the first of `switch.vlans`", \
+     .meaning = "the [VLAN](#vlans) " of}
+/* clang-format on */
 void config_show_tenant(char text[SETTING_SHOWN_MAX], const void *configuration, const void *tenant);
 
 /* The number of the tenant that is named at path; -1: nothing is there, or there is no such tenant, which is

@@ -15,20 +15,15 @@ enum {
     STORM_MAX = 100000000,
 };
 
-/* Frames are hit by chance, and by number; what becomes of them then. */
-#define RATE(name, which, what)                                                                              \
-    {.key = name,                                                                                            \
-     .type = SETTING_SHARE,                                                                                  \
-     SETTING_AT(struct impair_config, rate[which].probability),                                              \
-     .refusal = "is not a probability",                                                                      \
-     .kind = "probability, 0..1",                                                                            \
-     .meaning = "how likely a frame " what ", whatever happens to others"},                                  \
-    {                                                                                                        \
-        .key = name "_every", SETTING_NUMBER_AT(struct impair_config, rate[which].every, 0, UINT32_MAX, 0),  \
-        .unit = "frames", .meaning = "every n-th frame " what "; 0: none"                                    \
-    }
-
 /* clang-format off */
+/* Frames are hit by chance, and by number; what becomes of them then. */
+#define RATE(name, which, what) \
+    {.key = name, .type = SETTING_SHARE, SETTING_AT(struct impair_config, rate[which].probability), \
+     .refusal = "is not a probability", .kind = "probability, 0..1", \
+     .meaning = "how likely a frame " what ", whatever happens to others"}, \
+    {.key = name "_every", SETTING_NUMBER_AT(struct impair_config, rate[which].every, 0, UINT32_MAX, 0), \
+     .unit = "frames", .meaning = "every n-th frame " what "; 0: none"}
+
 static const struct setting direction_fields[] = {
     RATE("drop", IMPAIR_DROP, "is lost"),
     RATE("duplicate", IMPAIR_DUPLICATE, "is sent twice"),
@@ -60,12 +55,9 @@ static const struct setting storm_fields[] = {
      .unit = "frames a second", .meaning = "the same of frames to a station that the switch does not know"},
     {.key = NULL},
 };
-/* clang-format on */
 
-static const struct setting trunk_vlan = {SETTING_NUMBER_AT(struct config_vlan, id, 1, NET_VLAN_LAST, 0),
-                                          .refusal = "is no VLAN"};
+static const struct setting trunk_vlan = {SETTING_NUMBER_AT(struct config_vlan, id, 1, NET_VLAN_LAST, 0), .refusal = "is no VLAN"};
 
-/* clang-format off */
 const struct setting config_port_fields[] = {
     {.key = "name", .type = SETTING_NAME, SETTING_AT(struct config_port, name), .most = CONFIG_NAME_MAX - 1,
      .usual = "`port0`, `port1`, ...",
