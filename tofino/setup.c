@@ -9,9 +9,6 @@
 #include "base/log.h"
 #include "helper.h"
 
-/* What this switch cannot do: all of it is logged, and counted. */
-#define fault(faults, ...) (log_error(__VA_ARGS__), ++*(faults))
-
 const char *setup_interface(const struct config *cfg)
 {
     const char *found = NULL;
@@ -92,22 +89,29 @@ static json_t *describe_port(int *faults, const struct config_port *port)
     for (unsigned i = 0; i < SETTINGS; i++)
         values[i] = settings[i].values[0];
     if (number == UINT_MAX)
-        fault(faults,
-              "port %s: \"%s\" is no port of a chip: write " CONFIG_CHIP_DEVICE "128, as the chip numbers it",
-              port->name, port->device);
+        *faults += log_fail(1,
+                            "port %s: \"%s\" is no port of a chip: write " CONFIG_CHIP_DEVICE
+                            "128, as the chip numbers it",
+                            port->name, port->device);
     strtok_r(device, ",", &rest); /* what has just been read */
     while ((text = strtok_r(NULL, ",", &rest)) != NULL)
         if (!set(values, text))
-            fault(faults,
-                  "port %s: \"%s\" is none of speed=10g, 25g, 40g, 50g, 100g, 200g, 400g; fec=none, fc, rs; "
-                  "autoneg=default, on, off",
-                  port->name, text);
+            *faults += log_fail(
+                1,
+                "port %s: \"%s\" is none of speed=10g, 25g, 40g, 50g, 100g, 200g, 400g; fec=none, fc, rs; "
+                "autoneg=default, on, off",
+                port->name, text);
     return json_pack("{s:I,s:s?,s:s,s:s}", "number", (json_int_t)number, "speed", values[0], "fec", values[1],
                      "autoneg", values[2]);
 }
 
 /* What the daemon can, and this switch cannot: nobody is to find out by its silence. */
-static void refuse_the_rest(int *faults, const struct config *cfg)
+static int refuse(const char *of, const char *key, bool given)
+{
+    return given ? log_fail(1, "%s%s: is nothing that this switch does; leave it out", of, key) : 0;
+}
+
+static int refuse_the_rest(const struct config *cfg)
 {
     const struct {
         const char *key;
@@ -127,37 +131,38 @@ static void refuse_the_rest(int *faults, const struct config *cfg)
         {"idle", cfg->has_idle},
         {"loops", cfg->has_loops},
     };
+    int faults = 0;
 
     for (unsigned i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)
-        if (rest[i].given)
-            fault(faults, "%s: is nothing that this switch does; leave it out", rest[i].key);
+        faults += refuse("", rest[i].key, rest[i].given);
     for (unsigned i = 0; i < cfg->tenants; i++) {
         const struct config_quota *quota = &cfg->tenant[i].quota;
 
         if (cfg->tenant[i].data_keys)
-            fault(faults,
-                  "tenants[%u].data_keys must be false: this switch checks the keys of control messages, and "
-                  "cannot check those of data packets",
-                  i);
+            faults += log_fail(
+                1,
+                "tenants[%u].data_keys must be false: this switch checks the keys of control messages, and "
+                "cannot check those of data packets",
+                i);
         if (quota->slots + quota->megabytes + quota->kept_frames > 0)
-            fault(faults, "tenants[%u].quota: only jobs are counted by this switch; leave the others out", i);
+            faults += log_fail(
+                1, "tenants[%u].quota: only jobs are counted by this switch; leave the others out", i);
     }
+    return faults;
 }
 
-/* The same of a port. */
-static void refuse_of_port(int *faults, const struct config_port *port)
+static int refuse_of_port(const struct config_port *port)
 {
-    const struct config_storm *s = &port->storm;
+    const uint32_t *storm = port->storm.frames;
+    char of[CONFIG_NAME_MAX + 8];
+    int faults;
 
-    if (impair_active(&port->impair.rx) || impair_active(&port->impair.tx))
-        fault(faults, "port %s: impair: is nothing that this switch does; leave it out", port->name);
-    for (enum config_storm_kind kind = 0; kind < CONFIG_STORM_KINDS; kind++)
-        if (s->frames[kind] > 0) {
-            fault(faults, "port %s: storm: is nothing that this switch does; leave it out", port->name);
-            break;
-        }
-    if (port->ecn_above > 0)
-        fault(faults, "port %s: ecn_above: is nothing that this switch does; leave it out", port->name);
+    snprintf(of, sizeof(of), "port %s: ", port->name);
+    faults = refuse(of, "impair", impair_active(&port->impair.rx) || impair_active(&port->impair.tx));
+    faults += refuse(
+        of, "storm",
+        (storm[CONFIG_STORM_BROADCAST] | storm[CONFIG_STORM_MULTICAST] | storm[CONFIG_STORM_UNKNOWN]) > 0);
+    return faults + refuse(of, "ecn_above", port->ecn_above > 0);
 }
 
 bool setup_has_mac(const struct config *cfg, const char *interface, const struct net_mac *mac)
@@ -176,24 +181,19 @@ bool setup_has_mac(const struct config *cfg, const char *interface, const struct
     return false;
 }
 
-static json_t *describe_worker(const struct config_peer *w)
-{
-    return json_pack("{s:I,s:i,s:I}", "ip", (json_int_t)ntohl(w->ip), "port", (int)w->port, "mac",
-                     helper_mac(w->mac));
-}
-
 static json_t *describe_static(int *faults, const struct config_static *s)
 {
     json_t *workers = json_array();
 
     if (s->format != XFER_FORMAT_INT32)
-        fault(faults, "static job %s: format must be int32, the only one that this switch adds",
-              s->common.name);
+        *faults += log_fail(1, "static job %s: format must be int32, the only one that this switch adds",
+                            s->common.name);
     if (s->udp_checksum)
-        fault(faults, "static job %s: udp_checksum must be false: results of this switch have none",
-              s->common.name);
-    for (unsigned rank = 0; rank < s->common.workers; rank++)
-        json_array_append_new(workers, describe_worker(&s->worker[rank]));
+        *faults += log_fail(1, "static job %s: udp_checksum must be false: results of this switch have none",
+                            s->common.name);
+    for (const struct config_peer *w = s->worker; w < s->worker + s->common.workers; w++)
+        json_array_append_new(workers, json_pack("{s:I,s:i,s:I}", "ip", (json_int_t)ntohl(w->ip), "port",
+                                                 (int)w->port, "mac", helper_mac(w->mac)));
     return json_pack("{s:s,s:i,s:i,s:i,s:i,s:o}", "name", s->common.name, "threads", (int)s->threads, "slots",
                      (int)s->slots, "elements", (int)s->elements, "quiet_ms", (int)s->common.quiet_ms,
                      "workers", workers);
@@ -217,15 +217,15 @@ json_t *setup_describe(const struct config *cfg)
 
     for (unsigned i = 0; i < cfg->ports; i++)
         if (!config_is_kernel_device(cfg->port[i].device)) {
-            refuse_of_port(&faults, &cfg->port[i]);
+            faults += refuse_of_port(&cfg->port[i]);
             json_array_append_new(ports, describe_port(&faults, &cfg->port[i]));
         }
-    refuse_the_rest(&faults, cfg);
+    faults += refuse_the_rest(cfg);
     for (unsigned i = 0; i < cfg->static_jobs; i++)
         json_array_append_new(statics, describe_static(&faults, &cfg->static_job[i]));
     if (json_array_size(ports) == 0)
-        fault(&faults, "ports: those of the chip are missing: {name: h0, device: \"" CONFIG_CHIP_DEVICE
-                       "128,speed=100g\"}, for instance");
+        faults += log_fail(1, "ports: those of the chip are missing: {name: h0, device: \"" CONFIG_CHIP_DEVICE
+                              "128,speed=100g\"}, for instance");
     if (faults == 0)
         return json_pack("{s:I,s:o,s:o}", "ip", (json_int_t)ntohl(cfg->ip), "ports", ports, "static",
                          statics);
