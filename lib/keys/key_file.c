@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 enum { FILE_MAX = 4096, DIGITS = 2 * KEYS_SECRET_BYTES };
 
 __attribute__((format(printf, 3, 4))) static int no(char why[KEY_FILE_WHY_MAX], int error, const char *format,
@@ -22,28 +24,21 @@ __attribute__((format(printf, 3, 4))) static int no(char why[KEY_FILE_WHY_MAX], 
     return error;
 }
 
-static int digit(char c)
-{
-    return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
-}
-
 /* One line without its comment. 1: it has a secret; 0: it is empty; -1: it is neither. */
 static int read_line(const char *line, size_t length, uint8_t secret[KEYS_SECRET_BYTES])
 {
+    size_t bytes;
+
     while (length > 0 && isspace((unsigned char)line[length - 1]))
         length--;
     for (; length > 0 && isspace((unsigned char)*line); length--)
         line++;
     if (length == 0)
         return 0;
-    if (length != DIGITS)
-        return -1;
-    for (unsigned i = 0; i < DIGITS; i++)
-        if (!isxdigit((unsigned char)line[i]))
-            return -1;
-    for (unsigned i = 0; i < KEYS_SECRET_BYTES; i++)
-        secret[i] = (uint8_t)(digit(line[2 * i]) << 4 | digit(line[2 * i + 1]));
-    return 1;
+    return sodium_hex2bin(secret, KEYS_SECRET_BYTES, line, length, NULL, &bytes, NULL) == 0 &&
+                   bytes == KEYS_SECRET_BYTES
+               ? 1
+               : -1;
 }
 
 static int take(struct key_file *f, const char *path, const char *text, char why[KEY_FILE_WHY_MAX])
