@@ -96,22 +96,11 @@ static bool passes(const struct tap_filter *filter, const struct rte_mbuf *m)
     return (filter->kinds & TAP_DATA) != 0 && kind != TAP_CONTROL && is_of_job(filter, f, m->data_len);
 }
 
-/* The first `kept` bytes of a frame. */
-static void copy(uint8_t *to, const struct rte_mbuf *m, uint32_t kept)
-{
-    for (; m != NULL && kept > 0; m = m->next) {
-        const uint32_t n = RTE_MIN(kept, (uint32_t)m->data_len);
-
-        memcpy(to, rte_pktmbuf_mtod(m, const void *), n);
-        to += n;
-        kept -= n;
-    }
-}
-
 static void take(struct tap *tap, unsigned port, unsigned direction, const struct rte_mbuf *m, uint64_t now)
 {
     const uint32_t kept = RTE_MIN(tap->snap, m->pkt_len);
     struct tap_frame *f = records_begin(&tap->taken, sizeof(*f) + kept);
+    const void *data;
 
     __atomic_fetch_add(&tap->port[port].seen, 1, __ATOMIC_RELAXED);
     if (f == NULL) {
@@ -123,7 +112,9 @@ static void take(struct tap *tap, unsigned port, unsigned direction, const struc
                             .kept = kept,
                             .port = (uint8_t)port,
                             .direction = (uint8_t)direction};
-    copy(f->data, m, kept);
+    data = rte_pktmbuf_read(m, 0, kept, f->data); /* copies what does not lie in one piece */
+    if (data != f->data)
+        memcpy(f->data, data, kept);
     records_end(f);
 }
 
