@@ -73,16 +73,11 @@ static const struct option_row rows[] = {
      "crash if this one leaves first"},
 };
 
-static const struct option_row phases_row = {"phases",
-                                             'p',
-                                             "P",
-                                             option_unsigned,
-                                             offsetof(struct told_plan, plan.phases),
-                                             0,
-                                             INT_MAX,
-                                             "open loop: how many times every slot is used, a power of two, "
-                                             "before the chunks' numbers start over, as in a "
-                                             "looped capture; default 4"};
+static const struct option_row plan_rows[] = {
+    {"phases", 'p', "P", option_unsigned, offsetof(struct told_plan, plan.phases), 0, INT_MAX,
+     "open loop: how many times every slot is used, a power of two, before the chunks' numbers start over, "
+     "as in a looped capture; default 4"},
+};
 
 static const char *fault(const struct source_options *o)
 {
@@ -103,7 +98,7 @@ int source_parse(struct source_options *o, int argc, char *argv[])
     const struct option_group groups[] = {
         {mode_rows, sizeof(mode_rows) / sizeof(mode_rows[0]), o},
         plan_options(&told),
-        {&phases_row, 1, &told},
+        {plan_rows, sizeof(plan_rows) / sizeof(plan_rows[0]), &told},
         {rows, sizeof(rows) / sizeof(rows[0]), o},
     };
     const struct command_line line = {.version = build_version,
