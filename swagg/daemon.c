@@ -94,7 +94,6 @@ struct daemon {
     struct handoff handoff; /* from operators to the main lcore */
     pthread_mutex_t shown_lock;
     struct show_parts shown;
-    struct impairing impairing;
     struct reload reload;
     struct action_parts changed;
     struct operators *operators;
@@ -153,64 +152,52 @@ static int open_static_jobs(struct daemon *d, struct datapath *dp, const struct 
     return static_jobs_open(&d->static_jobs, cfg, monotonic_ns());
 }
 
-static struct show_parts shown(struct daemon *d, const struct datapath *dp, const struct config *cfg)
+/* What operators see, and what they and another configuration change. */
+static void put_together(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)
 {
-    return (struct show_parts){.lock = &d->shown_lock,
-                               .name = eal_name(),
-                               .started = monotonic_ns(),
-                               .mac = dp->mac,
-                               .ip = dp->ip,
-                               .port = dp->port,
-                               .ports = &dp->ports,
-                               .lcores = &dp->lcores,
-                               .shards = &dp->shards,
-                               .buffers = &dp->buffers,
-                               .bridge = dp->bridge,
-                               .vlans = &dp->vlans,
-                               .config = cfg,
-                               .jobs = &dp->jobs,
-                               .uplinks = &d->uplinks,
-                               .registrar = d->registrar,
-                               .static_jobs = &d->static_jobs,
-                               .history = d->history};
-}
-
-static struct impairing impairing(struct datapath *dp)
-{
-    return (struct impairing){.port = dp->port,
-                              .ports = &dp->ports,
-                              .lcores = &dp->lcores,
-                              .rcu = dp->rcu,
-                              .mac = dp->mac,
-                              .long_buffers = dp->long_buffers};
-}
-
-static void open_reload(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)
-{
+    d->shown = (struct show_parts){.lock = &d->shown_lock,
+                                   .name = eal_name(),
+                                   .started = monotonic_ns(),
+                                   .mac = dp->mac,
+                                   .ip = dp->ip,
+                                   .port = dp->port,
+                                   .ports = &dp->ports,
+                                   .lcores = &dp->lcores,
+                                   .shards = &dp->shards,
+                                   .buffers = &dp->buffers,
+                                   .bridge = dp->bridge,
+                                   .vlans = &dp->vlans,
+                                   .config = cfg->running,
+                                   .jobs = &dp->jobs,
+                                   .uplinks = &d->uplinks,
+                                   .registrar = d->registrar,
+                                   .static_jobs = &d->static_jobs,
+                                   .history = d->history};
     d->reload = (struct reload){.dp = dp,
                                 .registrar = d->registrar,
                                 .control = d->control,
                                 .static_jobs = &d->static_jobs,
-                                .impairing = &d->impairing,
+                                .impairing = &d->changed.impairing,
                                 .shown = &d->shown};
     reload_init(&d->reload, cfg->file, cfg->running);
-}
-
-static struct action_parts changed(struct daemon *d, struct datapath *dp)
-{
-    return (struct action_parts){.show = &d->shown,
-                                 .main = &d->handoff,
-                                 .common = {&d->registrar->common, &d->reload.common},
-                                 .static_jobs = &d->static_jobs,
-                                 .port = dp->port,
-                                 .bridge = dp->bridge,
-                                 .rcu = dp->rcu,
-                                 .impairing = d->impairing,
-                                 .reloading = {.add_port = reload_add_port,
-                                               .delete_port = reload_delete_port,
-                                               .add_job = reload_add_job,
-                                               .delete_job = reload_delete_job,
-                                               .reload = &d->reload}};
+    d->changed = (struct action_parts){.show = &d->shown,
+                                       .main = &d->handoff,
+                                       .common = {&d->registrar->common, &d->reload.common},
+                                       .static_jobs = &d->static_jobs,
+                                       .port = dp->port,
+                                       .bridge = dp->bridge,
+                                       .rcu = dp->rcu,
+                                       .impairing = {.port = dp->port,
+                                                     .ports = &dp->ports,
+                                                     .lcores = &dp->lcores,
+                                                     .rcu = dp->rcu,
+                                                     .mac = dp->mac,
+                                                     .long_buffers = dp->long_buffers},
+                                       .reloading = {.add_port = reload_add_port,
+                                                     .delete_port = reload_delete_port,
+                                                     .add_job = reload_add_job,
+                                                     .delete_job = reload_delete_job,
+                                                     .reload = &d->reload}};
 }
 
 static int start_control_thread(pthread_t *thread, void *(*run)(void *), void *argument)
@@ -256,10 +243,7 @@ static int start(struct daemon *d, struct datapath *dp, const struct daemon_conf
         rc = open_control(d, dp, cfg->running);
     if (rc == 0)
         rc = open_static_jobs(d, dp, cfg->running);
-    d->shown = shown(d, dp, cfg->running);
-    d->impairing = impairing(dp);
-    open_reload(d, dp, cfg);
-    d->changed = changed(d, dp);
+    put_together(d, dp, cfg);
     if (rc == 0)
         rc = telemetry_start(&d->shown);
     if (rc == 0)

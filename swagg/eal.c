@@ -213,7 +213,7 @@ static int add_arguments(const struct config *cfg, const struct placement *place
     else
         prefix = given_prefix(user);
     add("--iova-mode=va");
-    add("--log-level=%s", cfg->log_level == CONFIG_LOG_DEBUG ? "info" : "error");
+    add("--log-level=%s", cfg->log_level == LOG_LEVEL_DEBUG ? "info" : "error");
     add_devices(cfg);
     for (; *user != NULL; user++)
         add("%s", *user);

@@ -218,6 +218,6 @@ int main(int argc, char *argv[])
         return EXIT_USAGE;
     if (cl.check)
         return say_good(&cfg, cl.file);
-    log_set_level((enum log_level)cfg.log_level);
+    log_set_level(cfg.log_level);
     return start(&cfg, &cl);
 }

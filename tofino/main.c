@@ -419,6 +419,6 @@ int main(int argc, char *argv[])
     if (p.check)
         return printf("%s: good; whether %s is there was not checked\n", file, p.interface) < 0;
     log_with_time();
-    log_set_level((enum log_level)p.cfg.log_level);
+    log_set_level(p.cfg.log_level);
     return start(&p, &argv[optind + 2]);
 }

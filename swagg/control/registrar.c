@@ -18,11 +18,6 @@
 #include "relay/protocol.h"
 #include "sodium_keys.h"
 
-static const struct registrar *of_host(const struct registry_host *h)
-{
-    return (const struct registrar *)h;
-}
-
 static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
     const struct registrar *r = context;
@@ -64,7 +59,7 @@ static bool receives(const struct lcore *lc)
 /* The clock does not wait for lcores that do not receive. */
 static unsigned rounds(const struct registry_host *h, uint64_t of[SWAGG_MAX_LCORES], uint64_t now)
 {
-    const struct lcores *lcores = of_host(h)->parts.lcores;
+    const struct lcores *lcores = ((const struct registrar *)h)->parts.lcores;
 
     for (unsigned i = 0; i < lcores->n; i++)
         of[i] =
@@ -283,7 +278,8 @@ static void proven(void *context, unsigned uplink, const struct ctl_endpoint *fr
     struct net_mac mac;
 
     memcpy(mac.addr_bytes, from->mac, sizeof(from->mac));
-    uplinks_prove(r->parts.uplinks, uplink, &mac, from->port);
+    neighbours_prove(r->parts.uplinks->neighbours, r->parts.uplinks->uplink[uplink].neighbour, &mac,
+                     from->port);
 }
 
 static uint16_t payload_bytes(void *context, unsigned uplink)
@@ -293,10 +289,13 @@ static uint16_t payload_bytes(void *context, unsigned uplink)
     return uplinks_payload_bytes(r->parts.uplinks, uplink);
 }
 
+/* By a key for the uplink its parent proves who it is. */
 static void set_keyed(const struct registrar *r)
 {
+    const struct uplinks *up = r->parts.uplinks;
+
     for (unsigned u = 0; u < r->common.parts.cfg->uplinks; u++)
-        uplinks_set_keyed(r->parts.uplinks, u, r->common.keyring.uplink[u].keys > 0);
+        neighbours_set_keyed(up->neighbours, up->uplink[u].neighbour, r->common.keyring.uplink[u].keys > 0);
 }
 
 static bool has_room(const struct registry_host *h, const struct room_job *asked, char text[AGG_TEXT_MAX])

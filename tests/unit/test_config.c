@@ -35,7 +35,7 @@ TEST(defaults)
     CU_ASSERT_EQUAL(c.idle.spin, 1000);
     CU_ASSERT_EQUAL(c.idle.max_sleep_us, 1000);
     CU_ASSERT_EQUAL(c.idle.until_due_us, 100000);
-    CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_NOTICE);
+    CU_ASSERT_EQUAL(c.log_level, LOG_LEVEL_NOTICE);
     CU_ASSERT_EQUAL(c.seed, 1);
     CU_ASSERT_EQUAL(c.link_local, CONFIG_LINK_LOCAL_STP);
     CU_ASSERT(c.loops.find && c.loops.probe_s == 0 && c.loops.block_s == 60);
@@ -149,7 +149,7 @@ TEST(every_key_arrives)
     CU_ASSERT_EQUAL(c.idle.spin, 5);
     CU_ASSERT_EQUAL(c.idle.max_sleep_us, 0);
     CU_ASSERT_EQUAL(c.idle.until_due_us, 0);
-    CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_DEBUG);
+    CU_ASSERT_EQUAL(c.log_level, LOG_LEVEL_DEBUG);
     CU_ASSERT_EQUAL(c.seed, UINT64_MAX);
 }
 

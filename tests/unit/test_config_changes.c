@@ -65,7 +65,7 @@ TEST(values_are_shown)
     compare();
     CU_ASSERT(is_one("limits.jobs", "0", "32", SETTING_AT_ONCE));
     describe(&next);
-    next.log_level = CONFIG_LOG_DEBUG;
+    next.log_level = LOG_LEVEL_DEBUG;
     compare();
     CU_ASSERT(is_one("log_level", "error", "debug", SETTING_AT_ONCE));
     describe(&next);

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "config/config_parts.h"
 #include "settings/page.h"
 #include "settings/values.h"
@@ -36,8 +35,8 @@ static const struct setting_word memory_modes[] = {{"auto", CONFIG_MEMORY_AUTO},
 static const struct setting_word privileges[] = {
     {"needed", CONFIG_PRIVILEGES_NEEDED}, {"all", CONFIG_PRIVILEGES_ALL}, {NULL, 0}};
 static const struct setting_word log_levels[] = {
-    {"error", CONFIG_LOG_ERROR}, {"warning", CONFIG_LOG_WARNING}, {"notice", CONFIG_LOG_NOTICE},
-    {"info", CONFIG_LOG_INFO},   {"debug", CONFIG_LOG_DEBUG},     {NULL, 0}};
+    {"error", LOG_LEVEL_ERROR}, {"warning", LOG_LEVEL_WARNING}, {"notice", LOG_LEVEL_NOTICE},
+    {"info", LOG_LEVEL_INFO},   {"debug", LOG_LEVEL_DEBUG},     {NULL, 0}};
 
 static_assert(offsetof(struct config, prefix) - offsetof(struct config, ip) ==
                       offsetof(struct setting_address, prefix) &&
@@ -275,7 +274,7 @@ static const struct setting metrics_fields[] = {
      .most = CONFIG_FILE_MAX - 1, .kind = "path of a folder", \
      .meaning = "where it keeps what outlives a restart, so that only ranks that were in a job can [resume](#state) it"}
 #define LOG_LEVEL {.key = "log_level", .type = SETTING_WORD, SETTING_AT(struct config, log_level), .words = log_levels, \
-     .fallback = CONFIG_LOG_NOTICE, \
+     .fallback = LOG_LEVEL_NOTICE, \
      .meaning = "how much goes to standard error: a line an event, with the time in UTC. [More](#log)"}
 
 static const struct setting switch_file[] = {

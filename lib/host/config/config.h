@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/log.h"
 #include "clone/layout.h"
 #include "config/placement.h"
 #include "hostagg/pool.h"
@@ -50,13 +51,6 @@ enum {
 
 enum config_memory_mode { CONFIG_MEMORY_AUTO, CONFIG_MEMORY_HUGEPAGES, CONFIG_MEMORY_NO_HUGE };
 enum config_privileges { CONFIG_PRIVILEGES_NEEDED, CONFIG_PRIVILEGES_ALL };
-enum config_log_level {
-    CONFIG_LOG_ERROR,
-    CONFIG_LOG_WARNING,
-    CONFIG_LOG_NOTICE,
-    CONFIG_LOG_INFO,
-    CONFIG_LOG_DEBUG
-};
 
 #define CONFIG_KERNEL_DEVICE "kernel:"
 #define CONFIG_CHIP_DEVICE   "chip:" /* a Tofino's: swagg-tofino takes them, swagg does not */
@@ -356,7 +350,7 @@ struct config {
     struct config_control control;
     char state[CONFIG_FILE_MAX]; /* folder of what outlives a restart; "": nothing does */
     struct config_metrics metrics;
-    enum config_log_level log_level;
+    enum log_level log_level;
     enum config_privileges privileges;
     uint64_t seed; /* of the impairments, and of atp.forward */
 

@@ -49,7 +49,7 @@ static void set_log_level(const struct common_host *h, const struct common_job *
     for (enum log_level level = 0; level < LOG_LEVELS; level++)
         if (wanted != NULL && strcmp(wanted, log_level_name(level)) == 0) {
             log_set_level(level);
-            h->reload->running->log_level = (enum config_log_level)level;
+            h->reload->running->log_level = level;
             log_line(level, "log level set to %s by the operator", log_level_name(level));
             return;
         }

@@ -198,7 +198,7 @@ int registry_reload(struct registry_host *h, const struct registry_reload *how,
 
     if (rc == 0) {
         how->commit(how->context, &c);
-        log_set_level((enum log_level)how->running->log_level);
+        log_set_level(how->running->log_level);
     }
     registry_change_forget(&c);
     tell(how->file, changes, rc);
