@@ -295,7 +295,7 @@ static bool clear_for_resumers(struct ctl_registry *r, struct ctl_entry *job, co
         const struct ctl_member *member = &job->members[rank];
         if (member->state != CTL_MEMBER_JOINED || member->origin != CTL_IS_NEW)
             continue;
-        ctl_entry_event_of(r, job, rank, "rank %u gives way to the ranks that come back", rank);
+        ctl_entry_event(r, job, CTL_EVENT_NOTE, rank, "rank %u gives way to the ranks that come back", rank);
         if (!ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT))
             return false;
     }
@@ -346,8 +346,8 @@ static int keep_out(struct ctl_registry *r, struct ctl_entry **job, const struct
         if (rank < 0 || !ctl_entry_is_forming(*job) ||
             !gives_way(r, *job, &(*job)->members[rank], origin, now))
             return rank;
-        ctl_entry_event_of(r, *job, (uint16_t)rank,
-                           "rank %d gives way to one that was there before the switch restarted", rank);
+        ctl_entry_event(r, *job, CTL_EVENT_NOTE, (uint16_t)rank,
+                        "rank %d gives way to one that was there before the switch restarted", rank);
         if (!ctl_entry_part(r, *job, (unsigned)rank, CTL_MEMBER_ABSENT)) {
             *job = NULL;
             return -1;
@@ -393,8 +393,8 @@ static void sit_down(struct ctl_registry *r, struct ctl_entry *job, const struct
         job->turned_away = (struct ctl_failure){0};
     if (m->join.resume && !job->resumed)
         ctl_entry_resume(r, job, m->join.roster, now);
-    ctl_entry_event_of(r, job, m->head.rank, "rank %u of %u has joined%s", m->head.rank, job->size,
-                       m->join.resume ? " again" : "");
+    ctl_entry_event(r, job, CTL_EVENT_NOTE, m->head.rank, "rank %u of %u has joined%s", m->head.rank,
+                    job->size, m->join.resume ? " again" : "");
     if (job->present == job->size)
         ctl_entry_run(r, job, now);
     if (ctl_entry_is_forming(job))
@@ -471,8 +471,8 @@ struct ctl_entry *ctl_join_follow(struct ctl_registry *r, struct ctl_entry *job,
     if (!job || job->state != CTL_ENTRY_FORMING || job->tenant == tenant ||
         job->members[rank].state != CTL_MEMBER_JOINED)
         return job;
-    ctl_entry_event_of(r, job, rank, "rank %u leaves: by the present configuration it is another tenant's",
-                       rank);
+    ctl_entry_event(r, job, CTL_EVENT_NOTE, rank,
+                    "rank %u leaves: by the present configuration it is another tenant's", rank);
     ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT);
     return NULL;
 }

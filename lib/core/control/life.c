@@ -151,7 +151,8 @@ void ctl_entry_recall(struct ctl_registry *r, struct ctl_entry *job, unsigned ra
     }
     release_pool(r, job);
     enter(job, CTL_ENTRY_FORMING, now);
-    ctl_entry_event(r, job, "a switch above %s has restarted: all ranks are to join again", who);
+    ctl_entry_event(r, job, CTL_EVENT_NOTE, CTL_NO_RANK,
+                    "a switch above %s has restarted: all ranks are to join again", who);
     for (unsigned i = 0; i < job->size; i++)
         job->members[i].state = CTL_MEMBER_RECALLED;
     job->present = 0;
@@ -162,7 +163,7 @@ void ctl_entry_recall(struct ctl_registry *r, struct ctl_entry *job, unsigned ra
 void ctl_entry_drop(struct ctl_registry *r, struct ctl_entry *job, const char *why)
 {
     release_pool(r, job);
-    ctl_entry_turns(r, job, job->state == CTL_ENTRY_FAILED ? CTL_EVENT_NOTE : CTL_EVENT_ENDS, CTL_NO_RANK,
+    ctl_entry_event(r, job, job->state == CTL_ENTRY_FAILED ? CTL_EVENT_NOTE : CTL_EVENT_ENDS, CTL_NO_RANK,
                     "%s", why);
     for (unsigned rank = 0; rank < job->size; rank++)
         if (job->members[rank].state != CTL_MEMBER_ABSENT)
@@ -193,9 +194,9 @@ static bool forget_waited(struct ctl_registry *r, struct ctl_entry *job)
         return false;
     for (unsigned rank = 0; rank < job->size; rank++)
         if (job->members[rank].origin == CTL_WAITED) {
-            ctl_entry_event_of(r, job, rank,
-                               "rank %u is not, or may not be, the process that it was before the restart",
-                               rank);
+            ctl_entry_event(r, job, CTL_EVENT_NOTE, rank,
+                            "rank %u is not, or may not be, the process that it was before the restart",
+                            rank);
             ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT);
         }
     return true;
@@ -261,7 +262,8 @@ static void start_to_run(struct ctl_registry *r, struct ctl_entry *job, uint64_t
 void ctl_entry_go_on(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     enter_running(job, now);
-    ctl_entry_event(r, job, "goes on: %u of %u ranks, number %u", job->present, job->size, job->number);
+    ctl_entry_event(r, job, CTL_EVENT_NOTE, CTL_NO_RANK, "goes on: %u of %u ranks, number %u", job->present,
+                    job->size, job->number);
 }
 
 /* The job is FORMING, and its pool could not be made: it fails, or waits for room. */
@@ -275,7 +277,8 @@ static void lack_pool(struct ctl_registry *r, struct ctl_entry *job, int rc, str
         return;
     }
     if (!job->no_room)
-        ctl_entry_event(r, job, "all ranks are back, but there is no room yet: %s", why->text);
+        ctl_entry_event(r, job, CTL_EVENT_NOTE, CTL_NO_RANK,
+                        "all ranks are back, but there is no room yet: %s", why->text);
     job->no_room = true;
     job->failure = *why;
 }
@@ -285,7 +288,7 @@ static void start_to_prepare(struct ctl_registry *r, struct ctl_entry *job, uint
     job->state = CTL_ENTRY_PREPARING;
     if (job->resumed) /* its ranks are back in time */
         job->give_up_at = now + ctl_entry_come_back_ns(r);
-    ctl_entry_event(r, job, "all ranks are there, its pool is being made");
+    ctl_entry_event(r, job, CTL_EVENT_NOTE, CTL_NO_RANK, "all ranks are there, its pool is being made");
 }
 
 bool ctl_entry_forget_silent(struct ctl_registry *r, struct ctl_entry *job, uint64_t since)
@@ -294,7 +297,8 @@ bool ctl_entry_forget_silent(struct ctl_registry *r, struct ctl_entry *job, uint
     const struct ctl_ranks silent = ctl_entry_silent(job, since);
     if (ctl_ranks_count(&silent) == 0)
         return false;
-    ctl_entry_event(r, job, "forgotten, silent for too long: %s", ctl_entry_who(job, &silent, who));
+    ctl_entry_event(r, job, CTL_EVENT_NOTE, CTL_NO_RANK, "forgotten, silent for too long: %s",
+                    ctl_entry_who(job, &silent, who));
     for (unsigned rank = 0, size = job->size; rank < size; rank++)
         if (ctl_ranks_has(&silent, rank) && !ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT))
             break;
@@ -355,7 +359,7 @@ void ctl_entry_fail(struct ctl_registry *r, struct ctl_entry *job, const struct 
     enter(job, CTL_ENTRY_FAILED, now);
     if (ctl_entry_lost_unawares(job))
         job->give_up_at = now + FORMING_LOST_AFTER;
-    ctl_entry_turns(r, job, CTL_EVENT_FAILS, why->rank, "failed (%s): %s", ctl_reason_name(why->reason),
+    ctl_entry_event(r, job, CTL_EVENT_FAILS, why->rank, "failed (%s): %s", ctl_reason_name(why->reason),
                     why->text);
     ctl_entry_push(r, job);
 }
@@ -373,10 +377,10 @@ void ctl_entry_heard_from(struct ctl_registry *r, struct ctl_entry *job, unsigne
     member->endpoint = *from;
     if (r->cfg.actions.moved)
         r->cfg.actions.moved(r->cfg.actions.ctx, job, rank);
-    ctl_entry_event_of(r, job, rank,
-                       "rank %u speaks from MAC address %02x:%02x:%02x:%02x:%02x:%02x now: another router or "
-                       "network card has taken over",
-                       rank, m[0], m[1], m[2], m[3], m[4], m[5]);
+    ctl_entry_event(r, job, CTL_EVENT_NOTE, rank,
+                    "rank %u speaks from MAC address %02x:%02x:%02x:%02x:%02x:%02x now: another router or "
+                    "network card has taken over",
+                    rank, m[0], m[1], m[2], m[3], m[4], m[5]);
 }
 
 /* Their job does not resume any more; what they know of it finds another one, or founds it. */
@@ -396,8 +400,8 @@ bool ctl_entry_let_go(struct ctl_registry *r, struct ctl_entry *job)
         return true;
     for (unsigned rank = 0, size = job->size; rank < size; rank++)
         if (job->members[rank].state == CTL_MEMBER_JOINED && !job->members[rank].proven) {
-            ctl_entry_event_of(r, job, rank,
-                               "rank %u is forgotten: it may not be one of those that came back", rank);
+            ctl_entry_event(r, job, CTL_EVENT_NOTE, rank,
+                            "rank %u is forgotten: it may not be one of those that came back", rank);
             if (!ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT))
                 return false;
         }

@@ -340,7 +340,7 @@ static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct
         return;
     }
     member->heartbeat = m->heartbeat;
-    ctl_entry_event_of(r, job, rank, "rank %u has left", rank);
+    ctl_entry_event(r, job, CTL_EVENT_NOTE, rank, "rank %u has left", rank);
     bool forget = ctl_entry_is_forming(job) && (!job->resumed || may_not_be_in(job, rank));
     if (!forget && !ctl_entry_let_go(r, job))
         return;
@@ -391,7 +391,7 @@ static void settle_challenge(struct ctl_registry *r, struct ctl_entry *job, unsi
     ctl_admission_refusal(&r->cfg, job, rank, &why);
     ctl_answer_refused(r, &c->endpoint, &c->head, job->name, &why);
     note_turned_away(job, c->head.rank, &why);
-    ctl_entry_event(r, job, "turned away: %s", why.text);
+    ctl_entry_event(r, job, CTL_EVENT_NOTE, CTL_NO_RANK, "turned away: %s", why.text);
     *c = (struct ctl_challenge){0};
 }
 
@@ -408,7 +408,8 @@ static bool note_heard(struct ctl_registry *r, struct ctl_entry *job, const stru
     if (member->state == CTL_MEMBER_LOST && job->state == CTL_ENTRY_RUNNING) {
         member->state = CTL_MEMBER_JOINED;
         job->present++;
-        ctl_entry_event_of(r, job, head->rank, "rank %u is heard again, and counts as there", head->rank);
+        ctl_entry_event(r, job, CTL_EVENT_NOTE, head->rank, "rank %u is heard again, and counts as there",
+                        head->rank);
     }
     if (head->type == CTL_JOIN || head->type == CTL_HEARTBEAT)
         settle_challenge(r, job, head->rank, now);
@@ -484,7 +485,8 @@ static void drain(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
         return;
     }
     job->draining = true;
-    ctl_entry_event(r, job, "the operator lets it come to its end: nobody else may join");
+    ctl_entry_event(r, job, CTL_EVENT_NOTE, CTL_NO_RANK,
+                    "the operator lets it come to its end: nobody else may join");
 }
 
 static bool for_jobs_of(struct ctl_registry *r, int tenant, const char *name, uint64_t now,

@@ -80,7 +80,7 @@ void ctl_failure_set(struct ctl_failure *f, enum ctl_reason reason, unsigned ran
     va_end(args);
 }
 
-void ctl_entry_turns(struct ctl_registry *r, const struct ctl_entry *job, enum ctl_event_kind kind,
+void ctl_entry_event(struct ctl_registry *r, const struct ctl_entry *job, enum ctl_event_kind kind,
                      unsigned rank, const char *format, ...)
 {
     char text[CTL_TEXT_MAX + 100];
@@ -107,7 +107,7 @@ void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job)
         else
             used +=
                 (size_t)snprintf(terms + used, sizeof terms - used, ", %s %u", list[i].name, list[i].number);
-    ctl_entry_turns(r, job, CTL_EVENT_BEGINS, CTL_NO_RANK, "%s: %u ranks, number %u, %s%s",
+    ctl_entry_event(r, job, CTL_EVENT_BEGINS, CTL_NO_RANK, "%s: %u ranks, number %u, %s%s",
                     job->resumed ? "resumed" : "ready", job->size, job->number, job->protocol->name, terms);
 }
 

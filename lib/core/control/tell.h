@@ -41,15 +41,10 @@ void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, c
 void ctl_answer_no_place(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head);
 
 /* An event of the job. rank: whom it is about; or CTL_NO_RANK. */
-__attribute__((format(printf, 5, 6))) void ctl_entry_turns(struct ctl_registry *r,
+__attribute__((format(printf, 5, 6))) void ctl_entry_event(struct ctl_registry *r,
                                                            const struct ctl_entry *job,
                                                            enum ctl_event_kind kind, unsigned rank,
                                                            const char *format, ...);
-/* Events that neither begin nor end its life: of the job, of one of its ranks, and such that somebody should
- * look. */
-#define ctl_entry_event(r, job, ...)          ctl_entry_turns(r, job, CTL_EVENT_NOTE, CTL_NO_RANK, __VA_ARGS__)
-#define ctl_entry_event_of(r, job, rank, ...) ctl_entry_turns(r, job, CTL_EVENT_NOTE, rank, __VA_ARGS__)
-#define ctl_entry_warn(r, job, rank, ...)     ctl_entry_turns(r, job, CTL_EVENT_WARNING, rank, __VA_ARGS__)
 
 /* Logs that the job runs from now on, with its terms. */
 void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job);

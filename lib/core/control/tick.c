@@ -62,8 +62,9 @@ static void lose_silent(struct ctl_registry *r, struct ctl_entry *job, uint64_t 
     const struct ctl_ranks lost = ctl_entry_in_state(job, CTL_MEMBER_LOST);
     const unsigned rest = job->size - ctl_ranks_count(&lost);
     if (rest >= ctl_entry_needs(job)) {
-        ctl_entry_warn(r, job, first, "%s lost: no sign of life for %.1f s; goes on with %u of %u ranks",
-                       ctl_entry_who(job, &silent, who), seconds, rest, job->size);
+        ctl_entry_event(r, job, CTL_EVENT_WARNING, first,
+                        "%s lost: no sign of life for %.1f s; goes on with %u of %u ranks",
+                        ctl_entry_who(job, &silent, who), seconds, rest, job->size);
         return;
     }
     struct ctl_failure why;
@@ -153,12 +154,12 @@ static void report_forming(struct ctl_registry *r, struct ctl_entry *job, uint64
     char ranks[CTL_RANKS_TEXT_MAX];
     struct ctl_ranks missing = ctl_entry_missing(job);
     if (job->present == job->size)
-        ctl_entry_event(r, job, "all ranks are there, waiting for %s for %.1f s",
+        ctl_entry_event(r, job, CTL_EVENT_NOTE, CTL_NO_RANK, "all ranks are there, waiting for %s for %.1f s",
                         job->state == CTL_ENTRY_PREPARING ? "its pool" : "room",
                         (double)(now - job->since) / 1e9);
     else
-        ctl_entry_event(r, job, "waiting for %s for %.1f s", ctl_ranks_text(&missing, ranks),
-                        (double)(now - job->since) / 1e9);
+        ctl_entry_event(r, job, CTL_EVENT_NOTE, CTL_NO_RANK, "waiting for %s for %.1f s",
+                        ctl_ranks_text(&missing, ranks), (double)(now - job->since) / 1e9);
 }
 
 static uint64_t late_after(const struct ctl_registry *r)
@@ -211,13 +212,13 @@ static void report_late(struct ctl_registry *r, struct ctl_entry *job, const str
     unsigned waiter = (unsigned)(stalled - job->members);
     double seconds = stalled->heartbeat.stalled_ms / 1e3;
     if (ctl_ranks_count(late) == 0)
-        ctl_entry_warn(r, job, waiter,
-                       "%s has waited %.1f s in collective %u, though all that are there are in it",
-                       ctl_entry_who_is(job, waiter, who), seconds, stalled->heartbeat.calls);
+        ctl_entry_event(r, job, CTL_EVENT_WARNING, waiter,
+                        "%s has waited %.1f s in collective %u, though all that are there are in it",
+                        ctl_entry_who_is(job, waiter, who), seconds, stalled->heartbeat.calls);
     else
-        ctl_entry_warn(r, job, only_one(job, late), "%s has waited %.1f s in collective %u for %s",
-                       ctl_entry_who_is(job, waiter, who), seconds, stalled->heartbeat.calls,
-                       ctl_entry_who(job, late, whom));
+        ctl_entry_event(r, job, CTL_EVENT_WARNING, only_one(job, late),
+                        "%s has waited %.1f s in collective %u for %s", ctl_entry_who_is(job, waiter, who),
+                        seconds, stalled->heartbeat.calls, ctl_entry_who(job, late, whom));
 }
 
 /* Names who is missing, at growing intervals. */
@@ -242,7 +243,8 @@ static void report(struct ctl_registry *r, struct ctl_entry *job, uint64_t now,
 static void report_progress(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     if (job->late_since)
-        ctl_entry_event(r, job, "goes on, after %.1f s of waiting", (double)(now - job->late_since) / 1e9);
+        ctl_entry_event(r, job, CTL_EVENT_NOTE, CTL_NO_RANK, "goes on, after %.1f s of waiting",
+                        (double)(now - job->late_since) / 1e9);
     job->late_since = 0;
     job->report_at = now;
     job->report_every = late_after(r);
