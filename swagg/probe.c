@@ -20,12 +20,6 @@ static bool all_up(const struct datapath *dp)
     return true;
 }
 
-static void await_links(const struct datapath *dp)
-{
-    for (unsigned turn = 0; turn < LINKS_TURNS && !all_up(dp); turn++)
-        usleep(LINKS_TURN_US);
-}
-
 static struct port_description describe(const struct port *port)
 {
     struct port_description d = {.driver = "the kernel's", .node = SOCKET_ID_ANY};
@@ -102,18 +96,14 @@ static void print_ports(const struct datapath *dp, FILE *to)
         print_port(&dp->port[rte_bsf64(left)], to);
 }
 
-static int node_of(unsigned lcore)
-{
-    return (int)rte_lcore_to_socket_id(lcore + 1); /* as eal.c numbers them */
-}
-
 static void print_lcores(const struct datapath *dp, FILE *to)
 {
     fprintf(to, "\n| lcore | CPU | NUMA node | ports | shards |\n|---|---|---|---|---|\n");
     for (unsigned i = 0; i < dp->placement.lcores; i++) {
         const struct placement_lcore *l = &dp->placement.lcore[i];
 
-        fprintf(to, "| %u | %d | %d |", i + 1, l->cpu, node_of(i));
+        fprintf(to, "| %u | %d | %d |", i + 1, l->cpu,
+                (int)rte_lcore_to_socket_id(i + 1)); /* as eal.c numbers them */
         for (uint64_t left = dp->ports; left != 0; left &= left - 1)
             if (placement_rx_queue(l, rte_bsf64(left)) >= 0 || placement_tx_queue(l, rte_bsf64(left)) >= 0)
                 fprintf(to, " %s", dp->port[rte_bsf64(left)].name);
@@ -129,7 +119,8 @@ int probe_print(struct datapath *dp, FILE *to)
         rc = port_start(&dp->port[rte_bsf64(left)]);
     if (rc < 0)
         return rc;
-    await_links(dp);
+    for (unsigned turn = 0; turn < LINKS_TURNS && !all_up(dp); turn++)
+        usleep(LINKS_TURN_US);
     print_machine(dp, to);
     print_ports(dp, to);
     print_lcores(dp, to);

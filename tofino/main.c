@@ -212,14 +212,6 @@ static void answered(void *context, uint64_t id, const json_t *answer)
 
 /* --- life -------------------------------------------------------------------------------------------- */
 
-/* Blocked before there is another thread, so that only the descriptor gets them. */
-static bool open_signals(struct process *p)
-{
-    signals_block();
-    p->source[SIGNALS].fd = signals_open();
-    return p->source[SIGNALS].fd >= 0;
-}
-
 /* False: it is to end. */
 static bool heed_signal(struct process *p)
 {
@@ -252,12 +244,11 @@ static bool open_sources(struct process *p)
 /* Whether the helper does what it should. */
 static bool helper_is_well(const struct process *p)
 {
-    if (helper_hangs(p->helper, monotonic_ns()))
-        log_error("the helper has answered nothing for %u s: does the switch's software hang? Start "
-                  "swagg-tofino again once it does not, running jobs go on; --helper-timeout waits longer",
-                  p->helper_timeout_s);
-    else
+    if (!helper_hangs(p->helper, monotonic_ns()))
         return !p->membership.failed;
+    log_error("the helper has answered nothing for %u s: does the switch's software hang? Start "
+              "swagg-tofino again once it does not, running jobs go on; --helper-timeout waits longer",
+              p->helper_timeout_s);
     return false;
 }
 
@@ -355,7 +346,9 @@ static int start(struct process *p, char *const helper[])
                                      .context = p};
     int status = EXIT_BAD;
 
-    if (!open_signals(p) || !interface_mac(p->interface, p->shown.mac.addr_bytes) ||
+    signals_block(); /* before there is another thread, so that only the descriptor gets them */
+    p->source[SIGNALS].fd = signals_open();
+    if (p->source[SIGNALS].fd < 0 || !interface_mac(p->interface, p->shown.mac.addr_bytes) ||
         !setup_has_mac(&p->cfg, p->interface, &p->shown.mac))
         return EXIT_BAD;
     json_object_set_new(p->setup, "mac", json_integer(helper_mac(p->shown.mac.addr_bytes)));

@@ -73,22 +73,28 @@ bool settings_fault_at(struct settings *s, size_t line, const char *path, const 
     return false;
 }
 
+yaml_node_pair_t *settings_pair(struct settings *s, const yaml_node_t *map, const char *key, size_t length)
+{
+    for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
+        const yaml_node_t *k = yaml_document_get_node(&s->document, p->key);
+        const char *text = (const char *)k->data.scalar.value;
+
+        if (k->type == YAML_SCALAR_NODE && strncmp(text, key, length) == 0 && text[length] == '\0')
+            return p;
+    }
+    return NULL;
+}
+
 /* One step down the tree: the value of a key, and the line of the key. */
 static yaml_node_t *step_key(struct settings *s, yaml_node_t *map, const char *key, size_t length,
                              size_t *line)
 {
-    if (map->type != YAML_MAPPING_NODE)
-        return NULL;
-    for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
-        yaml_node_t *k = yaml_document_get_node(&s->document, p->key);
+    const yaml_node_pair_t *p = map->type == YAML_MAPPING_NODE ? settings_pair(s, map, key, length) : NULL;
 
-        if (k->type == YAML_SCALAR_NODE && k->data.scalar.length == length &&
-            memcmp(k->data.scalar.value, key, length) == 0) {
-            *line = settings_line(k->start_mark);
-            return yaml_document_get_node(&s->document, p->value);
-        }
-    }
-    return NULL;
+    if (p == NULL)
+        return NULL;
+    *line = settings_line(yaml_document_get_node(&s->document, p->key)->start_mark);
+    return yaml_document_get_node(&s->document, p->value);
 }
 
 static yaml_node_t *step_index(struct settings *s, yaml_node_t *list, size_t index, size_t *line)

@@ -258,18 +258,6 @@ static void report_unknown_key(struct settings *s, const struct named_node *at, 
         settings_fault_at(s, at->line, at->path, "unknown key; known here: %s", known);
 }
 
-/* The pair of a mapping with this key; NULL: there is none. */
-static yaml_node_pair_t *find_pair(struct settings *s, yaml_node_t *map, const char *key)
-{
-    for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
-        yaml_node_t *k = yaml_document_get_node(&s->document, p->key);
-
-        if (k->type == YAML_SCALAR_NODE && strcmp(text_of(k), key) == 0)
-            return p;
-    }
-    return NULL;
-}
-
 static void key_path(char path[SETTINGS_PATH_MAX], const char *map, const char *key)
 {
     snprintf(path, SETTINGS_PATH_MAX, "%.*s%s%.60s", SETTINGS_PATH_MAX - 64, map, map[0] != '\0' ? "." : "",
@@ -293,7 +281,7 @@ static bool read_pair(struct settings *s, const struct named_node *map, const ya
         report_unknown_key(s, &at, fields, text_of(key));
         return false;
     }
-    first = find_pair(s, map->node, field->key);
+    first = settings_pair(s, map->node, field->key, strlen(field->key));
     if (first == pair)
         return read_value(s, &at, field, base);
     return settings_fault_at(s, at.line, at.path, "is given twice, first in line %zu",
@@ -305,7 +293,7 @@ static void report_missing_keys(struct settings *s, const struct named_node *at,
     char path[SETTINGS_PATH_MAX];
 
     for (; fields->key != NULL; fields++) {
-        if (!fields->required || find_pair(s, at->node, fields->key) != NULL)
+        if (!fields->required || settings_pair(s, at->node, fields->key, strlen(fields->key)) != NULL)
             continue;
         key_path(path, at->path, fields->key);
         settings_fault_at(s, at->line, path, "is missing");

@@ -131,6 +131,9 @@ void settings_default(struct settings *s, const struct setting *table, void *con
  * wrong kind is removed from the tree, and so counts as absent. */
 void settings_read(struct settings *s, const struct setting *table, void *configuration);
 
+/* The pair of a mapping with this key, of so many characters; NULL: there is none. */
+yaml_node_pair_t *settings_pair(struct settings *s, const yaml_node_t *map, const char *key, size_t length);
+
 /* For checks behind that. */
 bool settings_has(struct settings *s, const char *path);
 /* The text of a single value; NULL: it is not there. */

@@ -193,12 +193,6 @@ static int watch(struct control *c, int fd)
     return 0;
 }
 
-static int open_signals(struct control *c)
-{
-    c->signals = signals_open();
-    return watch(c, c->signals);
-}
-
 static int open_timer(struct control *c, const struct config *cfg)
 {
     const struct timespec every = {.tv_nsec =
@@ -246,7 +240,7 @@ int control_open(struct control **out, const struct control_parts *parts, const 
     c->epoll = epoll_create1(EPOLL_CLOEXEC);
     rc = c->epoll < 0 ? -errno : 0;
     if (rc == 0)
-        rc = open_signals(c);
+        rc = watch(c, c->signals = signals_open());
     if (rc == 0)
         rc = open_timer(c, cfg);
     if (rc == 0)

@@ -134,17 +134,12 @@ static int place_until_now(const struct config *running, const struct config *cf
     return (int)config_job_number(running, job.list, (unsigned)was);
 }
 
-static bool is_new(const struct static_jobs_change *change, unsigned i)
-{
-    return place_until_now(change->running, change->next, config_job_number(change->next, "static", i)) < 0;
-}
-
 int static_jobs_check_senders(struct registry_host *h, const struct static_jobs_change *change)
 {
     int rc = 0;
 
     for (unsigned i = 0; i < change->next->static_jobs && rc == 0; i++)
-        if (is_new(change, i))
+        if (place_until_now(change->running, change->next, config_job_number(change->next, "static", i)) < 0)
             rc = registry_check_senders(h, &change->next->static_job[i]);
     return rc;
 }
