@@ -34,9 +34,9 @@ static const struct setting_word memory_modes[] = {{"auto", CONFIG_MEMORY_AUTO},
                                                    {NULL, 0}};
 static const struct setting_word privileges[] = {
     {"needed", CONFIG_PRIVILEGES_NEEDED}, {"all", CONFIG_PRIVILEGES_ALL}, {NULL, 0}};
-static const struct setting_word log_levels[] = {
-    {"error", LOG_LEVEL_ERROR}, {"warning", LOG_LEVEL_WARNING}, {"notice", LOG_LEVEL_NOTICE},
-    {"info", LOG_LEVEL_INFO},   {"debug", LOG_LEVEL_DEBUG},     {NULL, 0}};
+static const struct setting_word log_levels[] = {{"error", LOG_LEVEL_ERROR},   {"warning", LOG_LEVEL_WARNING},
+                                                 {"notice", LOG_LEVEL_NOTICE}, {"info", LOG_LEVEL_INFO},
+                                                 {"debug", LOG_LEVEL_DEBUG},   {NULL, 0}};
 
 static_assert(offsetof(struct config, prefix) - offsetof(struct config, ip) ==
                       offsetof(struct setting_address, prefix) &&
