@@ -19,11 +19,32 @@
 #include "switchml/worker.h"
 #include "unit.h"
 
-/* It is told to end: then a line that is not there is not waited for. */
-static void expect_last_words(struct ps_process *ps, const char *words)
+static struct ps_process ps;
+
+static void begin(void)
 {
-    kill(ps->pid, SIGTERM);
-    ps_await(ps, words);
+    ps_begin(&ps, "");
+}
+
+static void end(void)
+{
+    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
+}
+
+EACH_TEST(begin, end)
+
+static void begin_again_with(const char *more)
+{
+    ps_kill(&ps);
+    ps_configure(&ps, more);
+    ps_start(&ps);
+}
+
+/* It is told to end: then a line that is not there is not waited for. */
+static void expect_last_words(const char *words)
+{
+    kill(ps.pid, SIGTERM);
+    ps_await(&ps, words);
 }
 
 /* A reload takes it back to the file's, and says so. */
@@ -36,19 +57,16 @@ TEST(the_level_of_the_log_is_changed)
         {"\"reload\"", "\"key\":\"log_level\",\"from\":\"debug\",\"to\":\"notice\""},
         {"\"status\"", "\"log_level\":\"notice\""},
     };
-    struct ps_process ps;
-    ps_begin(&ps, "");
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
         CU_ASSERT(ps_answers(&ps, asked[i][0], asked[i][1]));
-    expect_last_words(&ps, "log level set to debug by the operator");
-    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
+    expect_last_words("log level set to debug by the operator");
 }
 
 /* A job of one rank. */
-static int open_job(const struct ps_process *ps, const char *name, struct swagg_job **job)
+static int open_job(const char *name, struct swagg_job **job)
 {
     const struct swagg_options options = {.struct_size = sizeof options,
-                                          .switch_ip = ps->ip,
+                                          .switch_ip = ps.ip,
                                           .job = name,
                                           .size = 1,
                                           .mtu = 1500,
@@ -57,10 +75,10 @@ static int open_job(const struct ps_process *ps, const char *name, struct swagg_
     return swagg_open(job, &options);
 }
 
-static struct swagg_job *expect_open(const struct ps_process *ps, const char *name)
+static struct swagg_job *expect_open(const char *name)
 {
     struct swagg_job *job = NULL;
-    CU_ASSERT_EQUAL_FATAL(open_job(ps, name, &job), 0);
+    CU_ASSERT_EQUAL_FATAL(open_job(name, &job), 0);
     return job;
 }
 
@@ -73,9 +91,8 @@ static bool sums(struct swagg_job *job)
 /* The level that an operator has set, limits and jobs are as before, and the next file counts whole. */
 TEST(a_file_that_is_not_good_changes_nothing)
 {
-    struct ps_process ps;
-    ps_begin(&ps, "limits: {jobs: 4}\n");
-    struct swagg_job *first = expect_open(&ps, "first"), *second = expect_open(&ps, "second"), *refused;
+    begin_again_with("limits: {jobs: 4}\n");
+    struct swagg_job *first = expect_open("first"), *second = expect_open("second"), *refused;
     CU_ASSERT(ps_answers(&ps, "\"log level\", \"level\": \"debug\"", "\"ok\":true"));
     ps_configure(&ps, "limits: {jobs: 1}\nlog_level: error\npool: {slots_per_job: 2}\n");
     kill(ps.pid, SIGHUP);
@@ -83,38 +100,33 @@ TEST(a_file_that_is_not_good_changes_nothing)
     ps_await(&ps, "nothing has changed");
     CU_ASSERT(ps_answers(&ps, "\"reload\"", "limits.jobs: 1 are too few"));
     CU_ASSERT(ps_answers(&ps, "\"status\"", "\"log_level\":\"debug\""));
-    struct swagg_job *third = expect_open(&ps, "third");
+    struct swagg_job *third = expect_open("third");
     CU_ASSERT(ps_answers(&ps, "\"job\", \"name\": \"third\"", "\"slots\":1024"));
     ps_configure(&ps, "limits: {jobs: 3}\nlog_level: warning\npool: {megabytes: 1}\n");
     CU_ASSERT(ps_answers(&ps, "\"reload\"", "\"key\":\"log_level\",\"from\":\"debug\",\"to\":\"warning\""));
     CU_ASSERT(ps_answers(&ps, "\"status\"", "\"log_level\":\"warning\""));
     CU_ASSERT(ps_counted(&ps, "status", "\"pool_bytes_in_use\"") > 1 << 20); /* who has it keeps it */
     CU_ASSERT(sums(first) && sums(second) && sums(third));
-    CU_ASSERT_EQUAL(open_job(&ps, "fourth", &refused), SWAGG_ERR_REFUSED);
+    CU_ASSERT_EQUAL(open_job("fourth", &refused), SWAGG_ERR_REFUSED);
     CU_ASSERT_PTR_NOT_NULL(strstr(swagg_last_error(), "limits.jobs"));
     swagg_close(first);
     swagg_close(second);
     swagg_close(third);
-    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
 }
 
 /* What an operator has set ends with the process; the file is what the next one has. */
 TEST(a_restart_is_by_the_file)
 {
-    struct ps_process ps;
-    ps_begin(&ps, "log_level: info\n");
+    begin_again_with("log_level: info\n");
     CU_ASSERT(ps_answers(&ps, "\"log level\", \"level\": \"debug\"", "\"ok\":true"));
     ps_kill(&ps);
     ps_start(&ps);
     CU_ASSERT(ps_answers(&ps, "\"status\"", "\"log_level\":\"info\""));
-    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
 }
 
 /* SIGINT ends it as SIGTERM does; what means nothing is named. */
 TEST(signals_are_heeded)
 {
-    struct ps_process ps;
-    ps_begin(&ps, "");
     kill(ps.pid, SIGUSR1);
     ps_await(&ps, "signal 10 (User defined signal 1) from process ");
     kill(ps.pid, SIGIO);
@@ -124,15 +136,14 @@ TEST(signals_are_heeded)
     CU_ASSERT(ps_answers(&ps, "\"status\"", "\"ok\":true"));
     kill(ps.pid, SIGINT);
     ps_await(&ps, "stopping: Interrupt");
-    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
 }
 
 /* A socket for control messages. */
-static int connect_to(const struct ps_process *ps)
+static int connect_to(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(CTL_PORT)};
     const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    inet_pton(AF_INET, ps->ip, &at.sin_addr);
+    inet_pton(AF_INET, ps.ip, &at.sin_addr);
     CU_ASSERT_EQUAL_FATAL(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
     return fd;
 }
@@ -141,10 +152,8 @@ static int connect_to(const struct ps_process *ps)
 TEST(strangers_are_heard_at_a_rate)
 {
     enum { AT_ONCE = 100, FLOOD = 20000, HEARD = 200 }; /* of them, 256 but for those of the job */
-    struct ps_process ps;
-    ps_begin(&ps, "");
-    const int fd = connect_to(&ps);
-    struct swagg_job *job = expect_open(&ps, "member");
+    const int fd = connect_to();
+    struct swagg_job *job = expect_open("member");
     unsigned sent = 0;
     while (ps_counted(&ps, "counters", "\"control_rate\":") < AT_ONCE && sent < FLOOD)
         for (unsigned i = 0; i < AT_ONCE; i++)
@@ -157,7 +166,6 @@ TEST(strangers_are_heard_at_a_rate)
         sleep_ms(1); /* close waits for a second only, for a server that stands still */
     CU_ASSERT(ps_answers(&ps, "\"jobs\"", "\"jobs\":[]")); /* its LEAVE was heard */
     close(fd);
-    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
 }
 
 static uint64_t now_ns(void)
@@ -217,10 +225,8 @@ static unsigned beat(struct ctl_session *s, int fd, unsigned times)
 TEST(a_member_that_floods_is_heard_at_a_rate)
 {
     enum { AT_ONCE = 100, DROPPED = 2000, FLOOD = 200000 };
-    struct ps_process ps;
-    ps_begin(&ps, "");
-    const int fd = connect_to(&ps);
-    struct swagg_job *job = expect_open(&ps, "other");
+    const int fd = connect_to();
+    struct swagg_job *job = expect_open("other");
     struct ctl_session member;
     become_member(&member, fd);
     unsigned sent = 0;
@@ -232,15 +238,14 @@ TEST(a_member_that_floods_is_heard_at_a_rate)
     swagg_close(job);
     CU_ASSERT(ps_answers(&ps, "\"jobs\"", "\"name\":\"flood\""));
     close(fd);
-    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
 }
 
 /* Counts the lines about jobs in what there is of the log; tells whether one says that others were left out.
  */
-static bool lines_are_left_out(const struct ps_process *ps, unsigned *about_jobs)
+static bool lines_are_left_out(unsigned *about_jobs)
 {
     static char text[1 << 16];
-    const ssize_t n = read(fileno(ps->log), text, sizeof text - 1);
+    const ssize_t n = read(fileno(ps.log), text, sizeof text - 1);
     CU_ASSERT_FATAL(n > 0 || (n < 0 && errno == EAGAIN));
     text[n > 0 ? n : 0] = '\0';
     for (const char *at = text; (at = strstr(at, ": job ")); at++)
@@ -253,19 +258,16 @@ static bool lines_are_left_out(const struct ps_process *ps, unsigned *about_jobs
 TEST(nobody_fills_the_log_by_joining)
 {
     enum { AT_ONCE = 1024, A_SECOND = 16 };
-    struct ps_process ps;
     unsigned about_jobs = 0;
     uint64_t seconds = 0;
     bool left_out = false, too_many = false;
-    ps_begin(&ps, "");
     CU_ASSERT_EQUAL_FATAL(fcntl(fileno(ps.log), F_SETFL, O_NONBLOCK), 0);
     const uint64_t began = now_ns();
     while (!left_out && !too_many && 2 * A_SECOND * seconds < AT_ONCE + about_jobs) {
-        swagg_close(expect_open(&ps, "passing"));
-        left_out = lines_are_left_out(&ps, &about_jobs);
+        swagg_close(expect_open("passing"));
+        left_out = lines_are_left_out(&about_jobs);
         seconds = (now_ns() - began) / 1000000000 + 1;
         too_many = about_jobs > AT_ONCE + A_SECOND * seconds;
     }
     CU_ASSERT_FALSE(too_many);
-    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
 }

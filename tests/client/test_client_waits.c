@@ -7,11 +7,19 @@ enum { RANKS = 4, ROUND_TRIP = 10 };
 
 static struct waits w;
 
-static void begin(uint64_t now)
+/* Of a call that begins at 100. */
+static void begin(void)
 {
     CU_ASSERT_EQUAL_FATAL(waits_open(&w, RANKS), 0);
-    waits_begin(&w, ROUND_TRIP, now, now);
+    waits_begin(&w, ROUND_TRIP, 100, 100);
 }
+
+static void end(void)
+{
+    waits_close(&w);
+}
+
+EACH_TEST(begin, end)
 
 static void note(uint64_t progress, uint64_t now, unsigned n, uint16_t first, uint16_t second)
 {
@@ -23,7 +31,7 @@ static void nobody(uint64_t progress, uint64_t now)
     note(progress, now, 0, 0, 0);
 }
 
-/* The totals, of all and of each rank; closes. */
+/* The totals, of all and of each rank. */
 static void expect(uint64_t total, uint64_t rank0, uint64_t rank1, uint64_t rank2)
 {
     uint64_t got[RANKS + 1] = {[RANKS] = 99};
@@ -34,12 +42,10 @@ static void expect(uint64_t total, uint64_t rank0, uint64_t rank1, uint64_t rank
     CU_ASSERT_EQUAL(got[2], rank2);
     CU_ASSERT_EQUAL(got[3], 0);
     CU_ASSERT_EQUAL(got[RANKS], 0); /* there is no such rank */
-    waits_close(&w);
 }
 
 TEST(a_call_in_which_results_come_waits_for_nobody)
 {
-    begin(100);
     nobody(110, 110);
     nobody(500, 500);
     expect(0, 0, 0, 0);
@@ -47,7 +53,6 @@ TEST(a_call_in_which_results_come_waits_for_nobody)
 
 TEST(the_rank_that_is_missing_is_charged_until_the_result)
 {
-    begin(100);
     note(100, 130, 1, 2, 0);
     nobody(400, 400);
     expect(290, 0, 0, 290);
@@ -55,7 +60,6 @@ TEST(the_rank_that_is_missing_is_charged_until_the_result)
 
 TEST(of_several_each_is_charged_as_long_as_it_is_missing)
 {
-    begin(100);
     note(100, 130, 2, 0, 1);
     note(100, 200, 1, 1, 0);
     nobody(300, 300);
@@ -64,7 +68,6 @@ TEST(of_several_each_is_charged_as_long_as_it_is_missing)
 
 TEST(a_wait_that_goes_on_shows_already)
 {
-    begin(100);
     note(100, 130, 1, 1, 0);
     note(100, 1000, 1, 1, 0);
     expect(890, 0, 890, 0);
@@ -72,7 +75,6 @@ TEST(a_wait_that_goes_on_shows_already)
 
 TEST(a_wait_of_a_round_trip_is_none)
 {
-    begin(100);
     note(100, 105, 1, 1, 0);
     nobody(109, 109);
     expect(0, 0, 0, 0);
@@ -80,7 +82,6 @@ TEST(a_wait_of_a_round_trip_is_none)
 
 TEST(each_wait_of_a_call_counts_from_the_result_before_it)
 {
-    begin(100);
     nobody(200, 200);
     note(200, 220, 1, 1, 0);
     nobody(300, 300);
@@ -91,7 +92,6 @@ TEST(each_wait_of_a_call_counts_from_the_result_before_it)
 
 TEST(who_was_missing_when_the_switch_was_lost_is_forgotten)
 {
-    begin(100);
     note(100, 130, 1, 1, 0);
     waits_begin(&w, ROUND_TRIP, 100, 5000);
     nobody(6000, 6000);
@@ -101,7 +101,6 @@ TEST(who_was_missing_when_the_switch_was_lost_is_forgotten)
 /* The newest result is older than the switch that is asked now. */
 TEST(a_wait_over_a_restart_is_charged_once)
 {
-    begin(100);
     note(100, 200, 1, 1, 0);
     waits_begin(&w, ROUND_TRIP, 100, 250);
     note(100, 300, 1, 1, 0);

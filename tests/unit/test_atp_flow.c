@@ -16,6 +16,21 @@ static struct datapath dp;
 static struct config cfg;
 static struct jobs jobs;
 static struct static_jobs fixed;
+static bool is_open;
+
+static void close_atp(void)
+{
+    if (!is_open)
+        return;
+    is_open = false;
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    static_jobs_close(&fixed);
+    jobs_free(&jobs);
+    classifier_free(&dp.classifier);
+    rig_close();
+}
+
+EACH_TEST(NULL, close_atp)
 
 static void open_atp_with(uint32_t aggregators, const char *more)
 {
@@ -26,7 +41,9 @@ static void open_atp_with(uint32_t aggregators, const char *more)
 
     snprintf(text, sizeof(text), yaml, aggregators, MAX_AGE_MS, more);
     CU_ASSERT_EQUAL_FATAL(config_load_text(&cfg, "test", text, NULL, NULL), 0);
+    close_atp();
     rig_open();
+    is_open = true;
     jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 8 << 20};
     fixed = (struct static_jobs){.jobs = &jobs, .us = us};
     CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
@@ -43,15 +60,6 @@ static void open_atp_with(uint32_t aggregators, const char *more)
 static void open_atp(uint32_t aggregators)
 {
     open_atp_with(aggregators, "");
-}
-
-static void close_atp(void)
-{
-    CU_ASSERT_EQUAL(rig_drops(), 0);
-    static_jobs_close(&fixed);
-    jobs_free(&jobs);
-    classifier_free(&dp.classifier);
-    rig_close();
 }
 
 static struct frame_end end(unsigned station)
@@ -131,7 +139,6 @@ TEST(gradients_are_summed_on_their_way)
     CU_ASSERT_EQUAL(sum.flags & ATP_ECN, 0);
     CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_HELD), 1);
     CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_SUM), 1);
-    close_atp();
 }
 
 TEST(results_pass_and_free_aggregators)
@@ -148,7 +155,6 @@ TEST(results_pass_and_free_aggregators)
     CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_FREED), 1);
     rig_receive(0, frame(0, SERVER, &other, 30, 0)); /* has the same aggregator */
     CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_HELD), 2);
-    close_atp();
 }
 
 /* A result that the server sends to all workers at once, by multicast. */
@@ -172,7 +178,6 @@ TEST(results_to_a_group_free_aggregators)
     CU_ASSERT_EQUAL(rig_sent(0, bytes), 1);
     CU_ASSERT_EQUAL(rig_sent(1, bytes), 1);
     CU_ASSERT_EQUAL(rig_sent(SERVER, bytes), 0);
-    close_atp();
 }
 
 /* A mark of a contribution is in the sum, and one of a packet that passes stays right. */
@@ -189,7 +194,6 @@ TEST(marks_are_not_lost)
     rig_receive(0, frame(0, SERVER, &direct, 5, NET_ECN_MARKED));
     CU_ASSERT(sent(2, 0, SERVER, 5, NET_ECN_MARKED).flags & ATP_ECN);
     CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_DIRECT), 1);
-    close_atp();
 }
 
 /* As if the worker who came last had sent it. */
@@ -208,7 +212,6 @@ TEST(what_nobody_cares_for_goes_on)
     CU_ASSERT(waited >= MAX_AGE_MS);
     CU_ASSERT_EQUAL(engine_due_at(&rig.engine), UINT64_MAX);
     CU_ASSERT_EQUAL(sent(2, 0, SERVER, 30, NET_ECN_CAPABLE).bitmap0, 1);
-    close_atp();
 }
 
 /* Whose sum so far goes on in the place of the packet that has taken its place. */
@@ -229,7 +232,6 @@ TEST(a_higher_priority_takes_an_aggregator)
             CU_ASSERT_EQUAL(sent(2, 1, SERVER, 12, 0).job, higher.job);
         }
         CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_PREEMPTED), (uint64_t)preempt);
-        close_atp();
     }
 }
 
@@ -244,7 +246,6 @@ TEST(jobs_keep_to_their_parts)
         rig_receive(1, frame(1, SERVER, &other, 12, 0));
         CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_HELD), 2 - (uint64_t)parts);
         CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_COLLISION), (uint64_t)parts);
-        close_atp();
     }
 }
 
@@ -256,7 +257,6 @@ TEST(the_share_to_be_forwarded_passes)
     rig_receive(0, frame(0, SERVER, &first, 30, 0));
     CU_ASSERT(sent(2, 0, SERVER, 30, 0).flags & ATP_COLLISION);
     CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_FORWARDED), 1);
-    close_atp();
 }
 
 TEST(others_packets_on_these_ports_pass_as_they_came)
@@ -270,7 +270,6 @@ TEST(others_packets_on_these_ports_pass_as_they_came)
     CU_ASSERT_EQUAL_FATAL(rig_sent(2, bytes), 1);
     CU_ASSERT_STRING_EQUAL((const char *)bytes + FRAME_HEADER_BYTES, letter);
     CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_NOT_ATP), 1);
-    close_atp();
 }
 
 TEST(without_aggregators_all_pass)
@@ -281,5 +280,4 @@ TEST(without_aggregators_all_pass)
     rig_receive(0, frame(0, SERVER, &first, 30, 0));
     CU_ASSERT_EQUAL(sent(2, 0, SERVER, 30, 0).bitmap0, 1);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
-    close_atp();
 }

@@ -30,13 +30,24 @@ static void describe(struct config *c)
     }
 }
 
+static void describe_both(void)
+{
+    describe(&running);
+    describe(&next);
+}
+
+EACH_TEST(describe_both, NULL)
+
 static void compare(void)
 {
     config_compare(&changes, &running, &next);
 }
 
+/* This alone is another. */
 static bool is_one(const char *key, const char *from, const char *to, enum setting_when when)
 {
+    compare();
+
     const struct settings_change *c = &changes.change[0];
     const bool right = changes.n == 1 && strcmp(c->key, key) == 0 && strcmp(c->from, from) == 0 &&
                        strcmp(c->to, to) == 0 && c->when == when;
@@ -48,8 +59,6 @@ static bool is_one(const char *key, const char *from, const char *to, enum setti
 
 TEST(what_is_the_same_is_no_change)
 {
-    describe(&running);
-    describe(&next);
     memset(running.port[0].name + 8, 'x', 4); /* behind its end */
     compare();
     CU_ASSERT_EQUAL(changes.n, 0);
@@ -59,61 +68,45 @@ TEST(what_is_the_same_is_no_change)
 
 TEST(values_are_shown)
 {
-    describe(&running);
-    describe(&next);
     next.limits.jobs = 32;
-    compare();
     CU_ASSERT(is_one("limits.jobs", "0", "32", SETTING_AT_ONCE));
     describe(&next);
     next.log_level = LOG_LEVEL_DEBUG;
-    compare();
     CU_ASSERT(is_one("log_level", "error", "debug", SETTING_AT_ONCE));
     describe(&next);
     strcpy(next.tenant[0].key_file, "lab.key");
-    compare();
     CU_ASSERT(is_one("tenants[first].key_file", "-", "lab.key", SETTING_AT_ONCE));
     describe(&next);
     next.port[1].impair.rx.rate[IMPAIR_DROP].probability = 0.25;
-    compare();
     CU_ASSERT(is_one("ports[second].impair.rx.drop", "0", "0.25", SETTING_AT_ONCE));
     describe(&next);
     memcpy(&next.ip, (uint8_t[]){10, 0, 0, 1}, 4);
     next.prefix = 24;
-    compare();
     CU_ASSERT(is_one("switch.ip", "-", "10.0.0.1/24", SETTING_RESTART));
     describe(&next);
     next.control.mode = 0640;
-    compare();
     CU_ASSERT(is_one("control.mode", "0", "640", SETTING_RESTART));
 }
 
 TEST(items_come_and_go_by_their_names)
 {
-    describe(&running);
-    describe(&next);
     next.tenant[0] = next.tenant[1];
     next.tenants = 1;
-    compare();
     CU_ASSERT(is_one("tenants[first]", "-", "removed", SETTING_AT_ONCE));
     describe(&next);
     strcpy(next.static_job[next.static_jobs++].common.name, "third");
-    compare();
     CU_ASSERT(is_one("static[third]", "-", "added", SETTING_AT_ONCE));
     describe(&next);
     next.static_jobs = 1;
-    compare();
     CU_ASSERT(is_one("static[second]", "-", "removed", SETTING_WHEN_QUIET));
     describe(&next);
     next.replays = 1;
-    compare();
     CU_ASSERT(is_one("replay", "2 items", "1 items", SETTING_RESTART));
 }
 
 /* Which tenants' jobs go on to an uplink is no other question when their numbers are others. */
 TEST(an_uplink_s_tenants_are_known_by_name)
 {
-    describe(&running);
-    describe(&next);
     running.uplink[0].tenants = 2;
     running.uplink[1].tenants = next.uplink[1].tenants = UINT64_MAX;
     next.tenants = 3;
@@ -121,7 +114,6 @@ TEST(an_uplink_s_tenants_are_known_by_name)
     strcpy(next.tenant[1].name, "first");
     strcpy(next.tenant[2].name, "second");
     next.uplink[0].tenants = 4;
-    compare();
     CU_ASSERT(is_one("tenants[new]", "-", "added", SETTING_AT_ONCE));
     next.uplink[0].tenants = 2; /* the same number, but the first one's */
     compare();
@@ -137,19 +129,14 @@ TEST(an_uplink_s_tenants_are_known_by_name)
 /* A process belongs to the first tenant that it may belong to. */
 TEST(the_order_of_tenants_counts)
 {
-    describe(&running);
-    describe(&next);
     next.tenant[0] = running.tenant[1];
     next.tenant[1] = running.tenant[0];
-    compare();
     CU_ASSERT(is_one("tenants", "-", "in another order", SETTING_AT_ONCE));
 }
 
 /* Replayed jobs name a tenant; it is the same one if its name is. */
 TEST(a_tenant_is_the_same_by_its_name)
 {
-    describe(&running);
-    describe(&next);
     running.replay[0].tenant = next.replay[0].tenant = 0;
     next.tenant[0] = running.tenant[1];
     next.tenant[1] = running.tenant[0];
@@ -162,8 +149,6 @@ TEST(a_tenant_is_the_same_by_its_name)
 
 TEST(more_changes_than_are_listed_are_counted)
 {
-    describe(&running);
-    describe(&next);
     running.ports = next.ports = SWAGG_MAX_PORTS;
     for (unsigned p = 2; p < SWAGG_MAX_PORTS; p++)
         snprintf(running.port[p].name, CONFIG_NAME_MAX, "p%u", p);
@@ -182,10 +167,8 @@ TEST(more_changes_than_are_listed_are_counted)
 
 TEST(ports_keep_their_numbers)
 {
-    describe(&running);
     running.ports = 4;
     strcpy(running.port[3].name, "fourth"); /* there is none with number 2 */
-    describe(&next);
     strcpy(next.port[0].name, "new");
     strcpy(next.port[1].name, "fourth");
     strcpy(next.port[next.ports++].name, "first");
@@ -203,7 +186,6 @@ TEST(ports_keep_their_numbers)
 
 TEST(numbers_of_ports_run_out)
 {
-    describe(&running);
     running.ports = SWAGG_MAX_PORTS;
     for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
         snprintf(running.port[p].name, CONFIG_NAME_MAX, "p%u", p);
@@ -253,12 +235,10 @@ TEST(new_vlans_and_addresses_need_a_restart)
     describe_vlans(&running, 1, same);
     describe_vlans(&next, 2, more);
     config_align_vlans(&next, &running);
-    compare();
     CU_ASSERT(is_one("switch.vlans.vlan", "0", "40", SETTING_RESTART));
     describe_vlans(&next, 1, same);
     next.vlan[1].ip = 3;
     config_align_vlans(&next, &running);
-    compare();
     CU_ASSERT(is_one("switch.vlans.ip", "2.0.0.0/24", "3.0.0.0/24", SETTING_RESTART));
     describe_vlans(&next, 1, same);
     next.vlan[1] = (struct config_vlan){.id = 10}; /* its address is gone */
@@ -285,12 +265,10 @@ TEST(tenants_with_jobs_stay_as_long_as_those)
 {
     int number[CONFIG_TENANTS_MAX];
 
-    describe(&running);
     running.tenant[0].weight = 3;
     running.tenant[0].jobs.n = 1;
     running.tenant[0].quota.jobs = 2;
     strcpy(running.tenant[running.tenants++].name, "third");
-    describe(&next);
     next.tenants = 1;
     strcpy(next.tenant[0].name, "third");
     CU_ASSERT_FATAL(config_keep_tenants(&next, &running, 1, number));
@@ -314,12 +292,9 @@ TEST(a_tenant_that_is_leaving_can_come_back)
 {
     int number[CONFIG_TENANTS_MAX];
 
-    describe(&running);
     running.tenants = running.leaving = 1;
-    describe(&next);
     CU_ASSERT_FATAL(config_keep_tenants(&next, &running, 3, number));
     CU_ASSERT(number[0] == 0 && number[1] == 1 && next.leaving == 0);
-    compare();
     CU_ASSERT(is_one("tenants[second]", "-", "added", SETTING_AT_ONCE));
 }
 
@@ -327,7 +302,6 @@ TEST(there_may_be_too_many_tenants)
 {
     int number[CONFIG_TENANTS_MAX];
 
-    describe(&running);
     memset(&next, 0, sizeof(next));
     next.tenants = CONFIG_TENANTS_MAX - 1;
     CU_ASSERT(config_keep_tenants(&next, &running, 1, number));
@@ -347,9 +321,7 @@ static void add(const char *name, uint32_t ip, uint16_t port)
 
 TEST(a_job_that_an_operator_added_outlives_another_configuration)
 {
-    describe(&running);
     add("added", 1, 4000);
-    describe(&next);
     strcpy(next.tenant[0].name, "second");
     strcpy(next.tenant[1].name, "first");
     CU_ASSERT_EQUAL(config_take_added(&next, &running), 0);
@@ -364,9 +336,7 @@ TEST(a_job_that_an_operator_added_outlives_another_configuration)
 
 TEST(what_an_operator_added_must_have_its_place_in_another_configuration)
 {
-    describe(&running);
     add("added", 1, 4000);
-    describe(&next);
     strcpy(next.tenant[1].name, "other");
     CU_ASSERT_EQUAL(config_take_added(&next, &running), -EBUSY);
     describe(&next);
@@ -386,13 +356,11 @@ TEST(what_an_operator_added_must_have_its_place_in_another_configuration)
 
 TEST(so_does_one_of_rdma_clients)
 {
-    describe(&running);
     running.roce_jobs = 2;
     running.roce[0] =
         (struct config_roce){.common = {.name = "file's", .workers = 1, .tenant = -1}, .worker = {{.ip = 1}}};
     running.roce[1] = (struct config_roce){
         .common = {.name = "added", .workers = 1, .tenant = 1, .added = true}, .worker = {{.ip = 2}}};
-    describe(&next);
     strcpy(next.tenant[0].name, "second");
     strcpy(next.tenant[1].name, "first");
     CU_ASSERT_EQUAL(config_take_added(&next, &running), 0);

@@ -31,24 +31,32 @@ static struct gather_config config(void)
                                   .kernels = kernels_or_exit()};
 }
 
-static struct gather *make_for(unsigned op)
+static struct gather *g;
+
+static void end(void)
+{
+    free(g);
+}
+
+static void make_for(unsigned op)
 {
     struct gather_config cfg = config();
 
+    free(g);
     cfg.code = agg_code(AGG_F32, op);
-
-    struct gather *g = aligned_alloc(64, gather_footprint(&cfg));
-
+    g = aligned_alloc(64, gather_footprint(&cfg));
     CU_ASSERT_PTR_NOT_NULL_FATAL(g);
     memset(g, 0xee, gather_footprint(&cfg));
     gather_init(g, &cfg);
-    return g;
 }
 
-static struct gather *make(void)
+static void begin(void)
 {
-    return make_for(AGG_SUM);
+    g = NULL;
+    make_for(AGG_SUM);
 }
+
+EACH_TEST(begin, end)
 
 TEST(what_is_out_of_range_has_no_pool)
 {
@@ -81,7 +89,6 @@ TEST(sums_are_in_the_workers_order_whatever_the_order_of_arrival)
 {
     static const unsigned orders[][WORKERS] = {{0, 1, 2}, {2, 0, 1}, {1, 2, 0}, {2, 1, 0}};
     float of[WORKERS][FLOATS];
-    struct gather *g = make();
 
     make_contributions(of);
     for (uint32_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
@@ -104,39 +111,35 @@ TEST(sums_are_in_the_workers_order_whatever_the_order_of_arrival)
         for (unsigned f = 0; f < FLOATS; f++)
             CU_ASSERT_EQUAL(((const float *)(const void *)gather_sum(g, slot))[f], 3.25f);
     }
-    free(g);
 }
 
 TEST(averages_are_divided_by_the_workers)
 {
     static const float of[WORKERS] = {1, 2, 6};
-    struct gather *g = make_for(AGG_AVG);
-    struct gather_slot *slot = gather_slot(g, 0);
+    struct gather_slot *slot;
     float mean;
 
+    make_for(AGG_AVG);
+    slot = gather_slot(g, 0);
     for (unsigned worker = 0; worker < WORKERS; worker++)
         gather_add(g, slot, worker, (const uint8_t *)&of[worker], sizeof of[worker]);
     memcpy(&mean, gather_sum(g, slot), sizeof mean);
     CU_ASSERT_EQUAL(mean, 3);
-    free(g);
 }
 
 TEST(a_short_chunk)
 {
     float of[WORKERS][FLOATS];
-    struct gather *g = make();
     struct gather_slot *slot = gather_slot(g, 0);
 
     make_contributions(of);
     for (unsigned worker = 0; worker < WORKERS; worker++)
         gather_add(g, slot, worker, (const uint8_t *)of[worker], 8);
     CU_ASSERT_EQUAL(slot->sum_bytes, 8);
-    free(g);
 }
 
 TEST(slots_and_their_protocols_fields_are_apart)
 {
-    struct gather *g = make();
     float of[WORKERS][FLOATS];
 
     make_contributions(of);
@@ -158,13 +161,11 @@ TEST(slots_and_their_protocols_fields_are_apart)
         CU_ASSERT(gather_has(g, &slot->gathered, 1) && !gather_has(g, &slot->gathered, 0));
     }
     CU_ASSERT_EQUAL(((struct pool *)g)->more, UINT64_MAX);
-    free(g);
 }
 
 TEST(who_has_contributed_and_who_never_does)
 {
     float of[WORKERS][FLOATS];
-    struct gather *g = make();
     struct agg_slot_view view;
     uint8_t map[1] = {0xff};
 
@@ -179,14 +180,12 @@ TEST(who_has_contributed_and_who_never_does)
     gather_expect(g, gather_slot(g, 6), 10); /* what came before is forgotten */
     CU_ASSERT(gather_view(g, 2, &view) && view.chunk == 10 && view.contributed == 0);
     CU_ASSERT_EQUAL(view.ranks[0], 1 << WORKERS);
-    free(g);
 }
 
 TEST(the_last_sum_is_shown_but_not_while_another_is_made)
 {
     float of[WORKERS][FLOATS];
     struct agg_sum_view view;
-    struct gather *g = make();
     struct gather_slot *slot = gather_slot(g, 3);
 
     make_contributions(of);
@@ -200,16 +199,12 @@ TEST(the_last_sum_is_shown_but_not_while_another_is_made)
     CU_ASSERT_EQUAL(memcmp(view.elements, gather_sum(g, slot), AGG_SUM_VIEW_BYTES), 0);
     slot->sums++; /* as it is meanwhile */
     CU_ASSERT(!gather_view_sum(g, 3, &view));
-    free(g);
 }
 
 TEST(it_was_heard_once)
 {
-    struct gather *g = make();
-
     CU_ASSERT(!gather_heard(g));
     gather_note_heard(g);
     gather_note_heard(g);
     CU_ASSERT(gather_heard(g) && !gather_heard(g));
-    free(g);
 }

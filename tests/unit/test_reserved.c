@@ -38,6 +38,8 @@ static void set_up(void)
     jobs = 0;
 }
 
+EACH_TEST(set_up, NULL)
+
 /* Whether there is room for it among 1000 slots. */
 static bool fits(const char *name, int of, uint64_t slots)
 {
@@ -69,7 +71,6 @@ static unsigned places(const char *name, int of, bool of_tenant)
 
 TEST(others_do_not_get_what_is_kept)
 {
-    set_up();
     reserve("slurm-7", "mpi-*", LAB, 600);
     CU_ASSERT(fits("mpi-1", LAB, 1000));
     CU_ASSERT(!fits("mpi-1", GUEST, 401));
@@ -81,7 +82,6 @@ TEST(others_do_not_get_what_is_kept)
 
 TEST(a_tenant_s_quota_counts_what_is_kept)
 {
-    set_up();
     reserve("a", "a", LAB, 600);
     tenant[LAB].quota.slots = 800;
     CU_ASSERT(!fits("b", LAB, 201));
@@ -93,7 +93,6 @@ TEST(a_tenant_s_quota_counts_what_is_kept)
 
 TEST(its_jobs_take_from_it_and_give_back)
 {
-    set_up();
     reserve("a", "a*", LAB, 600);
     runs("a1", LAB, 500);
     CU_ASSERT(fits("b", GUEST, 400));
@@ -107,7 +106,6 @@ TEST(its_jobs_take_from_it_and_give_back)
 
 TEST(reservations_for_the_same_jobs_are_one)
 {
-    set_up();
     reserve("a", "*", LAB, 200);
     reserve("b", "*", LAB, 300);
     runs("x", LAB, 400);
@@ -118,7 +116,6 @@ TEST(reservations_for_the_same_jobs_are_one)
 
 TEST(a_place_is_kept_until_a_job_has_it)
 {
-    set_up();
     reserve("a", "a", LAB, 2);
     CU_ASSERT_EQUAL(places("a", LAB, false), 0);
     CU_ASSERT_EQUAL(places("b", LAB, false), 1);
@@ -135,7 +132,6 @@ TEST(it_ends_by_its_name_its_time_or_with_its_tenant)
     const struct reservation again = {.name = "a"};
     struct reservation gone;
 
-    set_up();
     reserve("a", "a", LAB, 600);
     CU_ASSERT_EQUAL(reserved_add(&reserved, &again), -EEXIST);
     CU_ASSERT(!reserved_drop(&reserved, "b"));
@@ -158,7 +154,6 @@ TEST(there_are_no_more_than_a_table_has)
 {
     struct reservation r = {.name = ""};
 
-    set_up();
     for (unsigned i = 0; i < RESERVED_MAX; i++) {
         snprintf(r.name, sizeof(r.name), "%u", i);
         CU_ASSERT_EQUAL(reserved_add(&reserved, &r), 0);
@@ -187,21 +182,21 @@ static struct config lasting = {.mtu = 1500,
                                 .limits = {.workers = 8, .jobs = 8},
                                 .tenants = TENANTS};
 
-/* In a folder of the test's own, of a host at this address. */
-static void begin_lasting(char folder[], uint32_t ip)
+/* In a folder of the test's own, of 127.0.0.1. */
+static void begin_lasting(char folder[])
 {
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
     snprintf(lasting.state, sizeof(lasting.state), "%s", folder);
-    lasting.ip = ip;
+    lasting.ip = 0x0100007f;
     strcpy(lasting.tenant[LAB].name, "lab");
     strcpy(lasting.tenant[GUEST].name, "guest");
 }
 
-static void end_lasting(const char *name)
+static void end_lasting(void)
 {
     char path[512];
 
-    snprintf(path, sizeof(path), "%s/%s", lasting.state, name);
+    snprintf(path, sizeof(path), "%s/reserved-127.0.0.1.json", lasting.state);
     CU_ASSERT_EQUAL(unlink(path), 0);
     CU_ASSERT_EQUAL(rmdir(lasting.state), 0);
 }
@@ -221,8 +216,7 @@ TEST(they_outlive_a_restart)
     static struct reserved again;
     char folder[] = "/tmp/test_reserved.XXXXXX";
 
-    set_up();
-    begin_lasting(folder, 0x0100007f);
+    begin_lasting(folder);
     make("a", LAB, 2, 1000);
     make("over", LAB, 2, 100);
     make("many", LAB, 9, 1000);
@@ -244,7 +238,7 @@ TEST(they_outlive_a_restart)
     again.n = 0;
     reserved_file_read(&again, &lasting, 0);
     CU_ASSERT_EQUAL(again.n, 0);
-    end_lasting("reserved-127.0.0.1.json");
+    end_lasting();
 }
 
 /* How many of three are kept. */
@@ -262,8 +256,7 @@ TEST(quotas_that_have_shrunk_meanwhile_hold_at_a_start)
     char folder[] = "/tmp/test_reserved.XXXXXX";
     const struct config as_it_was = lasting;
 
-    set_up();
-    begin_lasting(folder, 0x0100007f);
+    begin_lasting(folder);
     make("a", LAB, 2, 1000);
     make("b", LAB, 2, 1000);
     make("c", GUEST, 2, 1000);
@@ -285,7 +278,7 @@ TEST(quotas_that_have_shrunk_meanwhile_hold_at_a_start)
     CU_ASSERT_EQUAL(read_again(), 0);
     lasting.pool.megabytes = 64;
     CU_ASSERT_EQUAL(read_again(), 3); /* the file has them all yet */
-    end_lasting("reserved-127.0.0.1.json");
+    end_lasting();
     lasting = as_it_was;
 }
 
@@ -295,8 +288,7 @@ TEST(a_file_that_is_not_theirs_reserves_nothing)
                                         "[{\"name\": \"a\", \"until\": 99999999999}]"};
     char folder[] = "/tmp/test_reserved.XXXXXX", path[512];
 
-    set_up();
-    begin_lasting(folder, 0x0100007f);
+    begin_lasting(folder);
     snprintf(path, sizeof(path), "%s/reserved-127.0.0.1.json", folder);
     for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         FILE *f = fopen(path, "w");
@@ -307,7 +299,7 @@ TEST(a_file_that_is_not_theirs_reserves_nothing)
         reserved_file_read(&reserved, &lasting, 0);
         CU_ASSERT_EQUAL(reserved.n, 0);
     }
-    end_lasting("reserved-127.0.0.1.json");
+    end_lasting();
     lasting.state[0] = '\0'; /* no folder, no file */
     reserved_file_write(&reserved, &lasting, 0);
     reserved_file_read(&reserved, &lasting, 0);

@@ -19,7 +19,12 @@ static char path[] = "/tmp/swagg-saved.XXXXXX";
 
 static struct config configuration; /* which no operator has added anything to */
 
-static struct ctl_registry_config config_of(const struct stage *s)
+static struct stage *s;
+static struct ctl_registry_config cfg; /* of who reads */
+static struct saved *saved;            /* read last */
+static char why[SAVED_WHY_MAX];
+
+static struct ctl_registry_config config(void)
 {
     return (struct ctl_registry_config){.protocols = spoken,
                                         .protocols_known = 1,
@@ -33,17 +38,45 @@ static struct ctl_registry_config config_of(const struct stage *s)
 }
 
 /* Two jobs that run, of two tenants, and one that does not yet. A rank of the first has left. */
-static struct stage *jobs(void)
+static void begin(void)
 {
-    struct stage *s = open_stage(8);
-
+    s = open_stage(8);
+    cfg = config();
     s->silent = true;
     for (const char *const *line =
              (const char *const[]){"JOIN a 0/2", "JOIN b 1/2", "LEAVE b calls=3", "JOIN c 0/1 job=shared",
                                    "JOIN d 0/2 job=later", NULL};
          *line != NULL; line++)
         do_line(s, *line);
-    return s;
+}
+
+static void end(void)
+{
+    free(saved);
+    saved = NULL;
+    close_stage(s);
+}
+
+EACH_TEST(begin, end)
+
+static int write_jobs(void)
+{
+    const struct ctl_registry_config written = config();
+
+    return saved_write(path, &configuration, &written, s->registry);
+}
+
+static const struct saved *read_jobs(void)
+{
+    free(saved);
+    return saved = saved_read(path, &cfg, why);
+}
+
+/* As many as are expected. */
+static void read_so_many(unsigned jobs)
+{
+    CU_ASSERT_PTR_NOT_NULL_FATAL(read_jobs());
+    CU_ASSERT_EQUAL_FATAL(saved->jobs, jobs);
 }
 
 static void read_text(char text[8192])
@@ -57,22 +90,18 @@ static void read_text(char text[8192])
 
 TEST(the_next_life_has_what_this_one_has)
 {
-    struct stage *s = jobs(), *next = open_stage(8);
-    const struct ctl_registry_config cfg = config_of(s);
-    char why[SAVED_WHY_MAX], first[8192], second[8192];
-    struct saved *saved;
+    struct stage *next = open_stage(8);
+    char first[8192], second[8192];
     struct stat st;
 
     ((struct ctl_entry *)ctl_registry_entry(s->registry, 0))->founder_below =
         7; /* of a host below a switch */
-    CU_ASSERT_EQUAL(saved_write(path, &configuration, &cfg, s->registry), 0);
+    CU_ASSERT_EQUAL(write_jobs(), 0);
     CU_ASSERT_EQUAL(stat(path, &st), 0);
     CU_ASSERT_EQUAL(st.st_mode & 0777, 0600);
     read_text(first);
-    saved = saved_read(path, &cfg, why);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(saved);
+    read_so_many(2);
     CU_ASSERT_EQUAL(saved->boot_id, cfg.boot_id);
-    CU_ASSERT_EQUAL_FATAL(saved->jobs, 2);
     CU_ASSERT_PTR_EQUAL(saved->job[0].entry.first_left, &saved->job[0].member[1]);
     CU_ASSERT_EQUAL(saved->job[1].entry.tenant, 1);
     CU_ASSERT(saved->job[0].entry.founder_below == 7 && saved->job[1].entry.founder_below == 0);
@@ -81,9 +110,7 @@ TEST(the_next_life_has_what_this_one_has)
     CU_ASSERT_EQUAL(saved_write(path, &configuration, &cfg, next->registry), 0);
     read_text(second);
     CU_ASSERT_STRING_EQUAL(first, second);
-    free(saved);
     close_stage(next);
-    close_stage(s);
 }
 
 /* In the place of the C library's: 'f' a file's bytes are on the disk, 'r' it is renamed, 'd' so is a folder.
@@ -117,25 +144,18 @@ int rename(const char *from, const char *to)
 /* Or a machine that loses its power may find an empty file, or the old one. */
 TEST(it_is_on_the_disk_before_it_has_its_name)
 {
-    struct stage *s = jobs();
-    const struct ctl_registry_config cfg = config_of(s);
-
     steps[0] = '\0';
-    CU_ASSERT_EQUAL(saved_write(path, &configuration, &cfg, s->registry), 0);
+    CU_ASSERT_EQUAL(write_jobs(), 0);
     CU_ASSERT_STRING_EQUAL(steps, "frd");
-    close_stage(s);
 }
 
 /* Which does not say whose host below a switch has founded a job. */
 TEST(a_file_of_an_earlier_version_is_read)
 {
-    struct stage *s = jobs();
-    const struct ctl_registry_config cfg = config_of(s);
-    char why[SAVED_WHY_MAX], text[8192], *word;
-    struct saved *saved;
+    char text[8192], *word;
     FILE *f;
 
-    CU_ASSERT_EQUAL(saved_write(path, &configuration, &cfg, s->registry), 0);
+    CU_ASSERT_EQUAL(write_jobs(), 0);
     read_text(text);
     while ((word = strstr(text, "founder_below")) != NULL)
         word[0] = 'F'; /* a key that nobody knows */
@@ -143,74 +163,54 @@ TEST(a_file_of_an_earlier_version_is_read)
     CU_ASSERT_PTR_NOT_NULL_FATAL(f);
     fputs(text, f);
     fclose(f);
-    saved = saved_read(path, &cfg, why);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(saved);
-    CU_ASSERT(saved->jobs == 2 && saved->job[0].entry.founder_below == 0);
-    free(saved);
-    close_stage(s);
+    read_so_many(2);
+    CU_ASSERT_EQUAL(saved->job[0].entry.founder_below, 0);
 }
 
 TEST(nothing_to_go_on_with)
 {
-    struct stage *s = jobs();
-    struct ctl_registry_config cfg = config_of(s);
-    char why[SAVED_WHY_MAX];
-
-    CU_ASSERT_EQUAL(saved_write(path, &configuration, &cfg, s->registry), 0);
+    CU_ASSERT_EQUAL(write_jobs(), 0);
     cfg.lost_after_ns++;
-    CU_ASSERT_PTR_NULL(saved_read(path, &cfg, why));
+    CU_ASSERT_PTR_NULL(read_jobs());
     CU_ASSERT_PTR_NOT_NULL(strstr(why, "timers.lost_after_ms is another than before"));
     CU_ASSERT_EQUAL(truncate(path, 100), 0);
-    CU_ASSERT_PTR_NULL(saved_read(path, &cfg, why));
+    CU_ASSERT_PTR_NULL(read_jobs());
     CU_ASSERT_PTR_NOT_NULL(strstr(why, "is not what swagg-tofino has written"));
     CU_ASSERT_EQUAL(unlink(path), 0);
-    CU_ASSERT_PTR_NULL(saved_read(path, &cfg, why));
+    CU_ASSERT_PTR_NULL(read_jobs());
     CU_ASSERT_STRING_EQUAL(why, "");
     CU_ASSERT_EQUAL(saved_write("/nowhere/at/all", &configuration, &cfg, s->registry), -ENOENT);
-    close_stage(s);
 }
 
 /* As on a full disk: a part is written, then no more. */
 TEST(a_file_that_may_not_grow_leaves_what_was_there)
 {
-    struct stage *s = jobs();
-    const struct ctl_registry_config cfg = config_of(s);
     char first[8192], second[8192], part[sizeof(path) + 4];
     struct rlimit limit;
 
-    CU_ASSERT_EQUAL(saved_write(path, &configuration, &cfg, s->registry), 0);
+    CU_ASSERT_EQUAL(write_jobs(), 0);
     read_text(first);
     signal(SIGXFSZ, SIG_IGN);
     CU_ASSERT_EQUAL(getrlimit(RLIMIT_FSIZE, &limit), 0);
     for (unsigned bytes = 200; bytes < 300; bytes++) { /* wherever it stops */
         CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, limit.rlim_max}), 0);
-        CU_ASSERT_EQUAL(saved_write(path, &configuration, &cfg, s->registry), -EFBIG);
+        CU_ASSERT_EQUAL(write_jobs(), -EFBIG);
     }
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
     read_text(second);
     CU_ASSERT_STRING_EQUAL(first, second);
     snprintf(part, sizeof(part), "%s.new", path);
     CU_ASSERT(access(part, F_OK) < 0);
-    close_stage(s);
 }
 
 TEST(a_job_whose_tenant_is_gone_is_left_out)
 {
-    struct stage *s = jobs();
-    struct ctl_registry_config cfg = config_of(s);
-    char why[SAVED_WHY_MAX];
-    struct saved *saved;
-
-    CU_ASSERT_EQUAL(saved_write(path, &configuration, &cfg, s->registry), 0);
+    CU_ASSERT_EQUAL(write_jobs(), 0);
     cfg.tenants = &tenants[1];
     cfg.tenants_known = 1;
-    saved = saved_read(path, &cfg, why);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(saved);
-    CU_ASSERT_EQUAL_FATAL(saved->jobs, 1);
+    read_so_many(1);
     CU_ASSERT_STRING_EQUAL(saved->job[0].entry.name, "shared");
     CU_ASSERT_EQUAL(saved->job[0].entry.tenant, 0);
-    free(saved);
-    close_stage(s);
 }
 
 static void load(struct config *c, const char *more)
@@ -227,8 +227,6 @@ static void load(struct config *c, const char *more)
 TEST(jobs_that_an_operator_has_added)
 {
     static struct config wanted, next;
-    struct stage *s = jobs();
-    const struct ctl_registry_config cfg = config_of(s);
     const struct config_static *job = &next.static_job[1];
     char first[8192], second[8192];
 
@@ -264,27 +262,19 @@ TEST(jobs_that_an_operator_has_added)
     CU_ASSERT_EQUAL(unlink(path), 0);
     saved_take_added(path, &next);
     CU_ASSERT_EQUAL(next.static_jobs, 1);
-    close_stage(s);
 }
 
 /* Of the stage's jobs, by place. */
-static struct ctl_entry *job_of(const struct stage *s, unsigned place)
+static struct ctl_entry *job_of(unsigned place)
 {
     return (struct ctl_entry *)ctl_registry_entry(s->registry, place);
 }
 
-/* What is read after this was written; as many jobs as are expected. */
-static struct saved *read_back(const struct stage *s, const struct ctl_registry_config *next, unsigned jobs)
+/* What is read after this was written. */
+static void read_back(unsigned jobs)
 {
-    const struct ctl_registry_config cfg = config_of(s);
-    char why[SAVED_WHY_MAX];
-    struct saved *saved;
-
-    CU_ASSERT_EQUAL(saved_write(path, &configuration, &cfg, s->registry), 0);
-    saved = saved_read(path, next, why);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(saved);
-    CU_ASSERT_EQUAL_FATAL(saved->jobs, jobs);
-    return saved;
+    CU_ASSERT_EQUAL(write_jobs(), 0);
+    read_so_many(jobs);
 }
 
 /* By its id, wherever it stands now. */
@@ -294,61 +284,45 @@ TEST(a_member_has_its_key)
                                                     {.key.id = 77, .tenant = 1}};
     static const struct ctl_tenant_key retired[] = {{.key.id = 77, .tenant = 1},
                                                     {.key.id = UINT64_MAX, .tenant = CTL_NO_KEY}};
-    struct stage *s = jobs();
-    struct ctl_registry_config cfg = config_of(s);
-    struct saved *saved;
 
-    job_of(s, 0)->members[1].endpoint.key = 2;
-    saved = read_back(s, &cfg, 2);
+    job_of(0)->members[1].endpoint.key = 2;
+    read_back(2);
     CU_ASSERT_EQUAL(saved->job[0].member[0].endpoint.key, 0);
     CU_ASSERT_EQUAL(saved->job[0].member[1].endpoint.key, 2);
-    free(saved);
     cfg.key = swapped;
-    saved = read_back(s, &cfg, 2);
+    read_back(2);
     CU_ASSERT_EQUAL(saved->job[0].member[1].endpoint.key, 1);
-    free(saved);
     cfg.key = retired;
-    free(read_back(s, &cfg, 1));
+    read_back(1);
     cfg.keys = 0;
-    free(read_back(s, &cfg, 1));
-    close_stage(s);
+    read_back(1);
 }
 
 TEST(the_first_that_left_is_who_did_after_the_fewest_calls)
 {
-    struct stage *s = jobs();
-    const struct ctl_registry_config cfg = config_of(s);
-    struct ctl_member *members = job_of(s, 0)->members;
-    struct saved *saved;
+    struct ctl_member *members = job_of(0)->members;
 
     members[0].state = members[1].state = CTL_MEMBER_LEFT;
     members[0].heartbeat.calls = 2;
     members[1].heartbeat.calls = UINT32_MAX;
-    saved = read_back(s, &cfg, 2);
+    read_back(2);
     CU_ASSERT_PTR_EQUAL(saved->job[0].entry.first_left, &saved->job[0].member[1]);
-    free(saved);
-    close_stage(s);
 }
 
 TEST(a_job_with_more_than_there_is_room_for_is_left_out)
 {
     struct ctl_member many[TOFINO_MAX_WORKERS + 1] = {0}, *members;
-    struct stage *s = jobs();
-    struct ctl_registry_config cfg = config_of(s);
-    struct saved *saved;
 
-    members = job_of(s, 0)->members;
-    job_of(s, 0)->members = many;
-    job_of(s, 0)->size = TOFINO_MAX_WORKERS + 1;
+    members = job_of(0)->members;
+    job_of(0)->members = many;
+    job_of(0)->size = TOFINO_MAX_WORKERS + 1;
     many[0].endpoint.key = 1;
-    saved = read_back(s, &cfg, 1);
+    read_back(1);
     CU_ASSERT_STRING_EQUAL(saved->job[0].entry.name, "shared");
-    free(saved);
-    job_of(s, 0)->members = members;
-    job_of(s, 0)->size = 2;
+    job_of(0)->members = members;
+    job_of(0)->size = 2;
     cfg.protocols_known = 0;
-    free(read_back(s, &cfg, 0));
-    close_stage(s);
+    read_back(0);
 }
 
 /* The file with another word for the first one. */
@@ -367,29 +341,21 @@ static void rewrite(const char *word, const char *other)
 
 TEST(what_is_not_understood_leaves_nothing_behind)
 {
-    char why[SAVED_WHY_MAX], name[CTL_NAME_MAX + 12];
-    struct stage *s = jobs();
-    const struct ctl_registry_config cfg = config_of(s);
-    struct saved *saved;
+    char name[CTL_NAME_MAX + 12];
 
-    job_of(s, 0)->members[0].endpoint.key = 2;
-    CU_ASSERT_EQUAL(saved_write(path, &configuration, &cfg, s->registry), 0);
-    snprintf(name, sizeof(name), "\"name\":\"%0*d\"", (int)sizeof(job_of(s, 0)->name), 0);
+    job_of(0)->members[0].endpoint.key = 2;
+    CU_ASSERT_EQUAL(write_jobs(), 0);
+    snprintf(name, sizeof(name), "\"name\":\"%0*d\"", (int)sizeof(job_of(0)->name), 0);
     rewrite("\"name\":\"t\"", name);
-    saved = saved_read(path, &cfg, why);
-    CU_ASSERT(saved != NULL && saved->jobs == 1);
-    free(saved);
-    CU_ASSERT_EQUAL(saved_write(path, &configuration, &cfg, s->registry), 0);
+    read_so_many(1);
+    CU_ASSERT_EQUAL(write_jobs(), 0);
     rewrite("\"tenant\":\"rest\"", "\"tenant\":\"gone\"");
-    saved = saved_read(path, &cfg, why);
-    CU_ASSERT_FATAL(saved != NULL && saved->jobs == 1);
+    read_so_many(1);
     CU_ASSERT_EQUAL(saved->job[0].member[0].endpoint.key, 0);
     CU_ASSERT_PTR_NULL(saved->job[0].entry.first_left);
-    free(saved);
     rewrite("\"version\":1", "\"version\":2");
-    CU_ASSERT_PTR_NULL(saved_read(path, &cfg, why));
+    CU_ASSERT_PTR_NULL(read_jobs());
     CU_ASSERT_PTR_NOT_NULL(strstr(why, "is another version's"));
-    close_stage(s);
 }
 
 int main(void)

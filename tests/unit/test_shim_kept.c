@@ -30,6 +30,8 @@ static void end(void)
     CU_ASSERT_EQUAL(rmdir(directory), 0); /* nothing else is left there */
 }
 
+EACH_TEST(begin, end)
+
 static struct choices choice(unsigned size, enum way way)
 {
     struct choices c = {0};
@@ -63,7 +65,6 @@ static void write_text(size_t bytes)
 TEST(what_is_kept_is_read_back_for_the_same_network)
 {
     struct choices c = choice(0, S), again;
-    begin();
     CU_ASSERT_EQUAL(kept_write(file, "here", now, &c), 0);
     read_text();
     CU_ASSERT_STRING_EQUAL(text,
@@ -73,21 +74,17 @@ TEST(what_is_kept_is_read_back_for_the_same_network)
     CU_ASSERT(memcmp(read_one(&again, "here", now, 1), &c.of[2][false][CROSSING_ALLREDUCE],
                      sizeof(struct crossover)) == 0);
     CU_ASSERT(!crossover_is_measured(read_one(&again, "there", now, 0), 0));
-    end();
 }
 
 TEST(a_file_that_is_not_there_has_none)
 {
     struct choices c;
-    begin();
     read_one(&c, "here", now, 0);
-    end();
 }
 
 TEST(what_is_measured_again_takes_the_place_of_what_was)
 {
     struct choices first = choice(0, S), other = choice(0, S), second = choice(0, L), third = choice(3, S), c;
-    begin();
     CU_ASSERT_EQUAL(kept_write(file, "here", now, &first), 0);
     CU_ASSERT_EQUAL(kept_write(file, "there", now + 1, &other), 0);
     CU_ASSERT_EQUAL(kept_write(file, "here", now + 2, &second), 0);
@@ -96,13 +93,11 @@ TEST(what_is_measured_again_takes_the_place_of_what_was)
     CU_ASSERT_EQUAL(crossover_way(x, 8), L);
     CU_ASSERT_EQUAL(crossover_way(x, 16384), S);
     CU_ASSERT_EQUAL(crossover_way(read_one(&c, "there", now + 4, 1), 8), S);
-    end();
 }
 
 TEST(what_is_old_does_not_count_and_goes)
 {
     struct choices first = choice(0, S), second = choice(1, S), c;
-    begin();
     CU_ASSERT_EQUAL(kept_write(file, "here", now, &first), 0);
     read_one(&c, "here", now + KEPT_DAYS * DAY - 1, 1);
     read_one(&c, "here", now + KEPT_DAYS * DAY, 0);
@@ -111,7 +106,6 @@ TEST(what_is_old_does_not_count_and_goes)
     read_text();
     CU_ASSERT_PTR_NULL(strstr(text, " 256 bytes"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "end 1\n"));
-    end();
 }
 
 /* Cut anywhere, with a word too many, or another file altogether. */
@@ -119,7 +113,6 @@ TEST(what_is_damaged_does_not_count_and_is_replaced)
 {
     struct choices two = choice(0, S), c;
     crossover_note(&two.of[10][true][CROSSING_BARRIER], 0, L);
-    begin();
     CU_ASSERT_EQUAL(kept_write(file, "here", now, &two), 0);
     read_one(&c, "here", now, 2);
     read_text();
@@ -137,18 +130,15 @@ TEST(what_is_damaged_does_not_count_and_is_replaced)
     read_one(&c, "here", now, -EBADMSG);
     CU_ASSERT_EQUAL(kept_write(file, "here", now, &two), 0);
     read_one(&c, "here", now, 2);
-    end();
 }
 
 TEST(where_it_cannot_be_written_the_old_one_stays)
 {
     struct choices one = choice(0, S);
-    begin();
     CU_ASSERT_EQUAL(mkdir(file, 0700), 0); /* not a file at all */
     CU_ASSERT(kept_write(file, "here", now, &one) < 0);
     CU_ASSERT_EQUAL(rmdir(file), 0);
     CU_ASSERT_EQUAL(kept_write("/nowhere/at/all", "here", now, &one), -ENOENT);
-    end();
 }
 
 TEST(ranks_hear_of_it)
