@@ -17,6 +17,17 @@
 #include "random.h"
 
 uint64_t seed;
+struct loop_switch *the_switch;
+
+void start_switch(void)
+{
+    the_switch = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+}
+
+void stop_switch(void)
+{
+    loop_switch_stop(the_switch);
+}
 
 void seed_from_environment(void)
 {
@@ -181,6 +192,16 @@ void crew_succeed(struct crew *crew)
     crew_end_well(crew);
 }
 
+void crew_disagree(struct crew *crew, const char *one, const char *other)
+{
+    crew_run(crew);
+    for (int r = 0; r < crew->size; r++) {
+        CU_ASSERT_EQUAL(crew->member[r].status, SWAGG_ERR_MISMATCH);
+        CU_ASSERT(says(crew->member[r].error, one));
+        CU_ASSERT(says(crew->member[r].error, other));
+    }
+}
+
 void crew_succeed_alone(const struct loop_switch_config *config, int size, const char *job, crew_fn *work,
                         void *arg)
 {
@@ -283,6 +304,28 @@ int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_pl
         free(recv);
     free(send);
     return status;
+}
+
+int crew_sum_in_a_row(struct crew_member *m, unsigned times, const struct tensor *t)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < times && rc == 0; i++) {
+        struct tensor another = *t;
+        another.seed = seed + i;
+        rc = crew_sum(m, &another, -1, false);
+    }
+    return rc;
+}
+
+int crew_sum_sizes(struct crew_member *m, const size_t counts[], size_t n)
+{
+    static const enum swagg_type types[] = {SWAGG_F32, SWAGG_I32, SWAGG_F64, SWAGG_U8, SWAGG_C128};
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        for (size_t type = 0; type < sizeof types / sizeof *types && rc == 0; type++)
+            rc = crew_sum(m, &(struct tensor){.type = types[type], .count = counts[i], .seed = seed},
+                          (i + type) % 3 == 0 ? 1 : -1, type % 2 == 0);
+    return rc == 0 ? crew_sum_vector(m, 20, 423) : rc;
 }
 
 void gate_wait(struct gate *gate)

@@ -47,6 +47,11 @@ struct crew {
 struct crew crew_of(int size, const struct loop_switch *ls, const char *job, crew_fn *work, void *arg);
 struct crew crew_at(int size, const char *ip, const char *job, crew_fn *work, void *arg);
 
+/* A plain switch for each test of a file that says EACH_TEST(start_switch, stop_switch). */
+extern struct loop_switch *the_switch;
+void start_switch(void);
+void stop_switch(void);
+
 /* Opens, works and closes on all ranks at once: crew_join returns when all are through. */
 void crew_start(struct crew *crew);
 void crew_join(struct crew *crew);
@@ -70,7 +75,9 @@ int open_patiently(struct swagg_job **job, struct swagg_options *options);
 void crew_expect_success(const struct crew *crew);
 void crew_end_well(struct crew *crew);
 void crew_succeed(struct crew *crew);
-/* The same of a crew on a switch of its own, which it starts and stops. */
+/* Runs a crew whose ranks call different things: asserts that each is told both. */
+void crew_disagree(struct crew *crew, const char *one, const char *other);
+/* Success of a crew on a switch of its own, which it starts and stops. */
 void crew_succeed_alone(const struct loop_switch_config *config, int size, const char *job, crew_fn *work,
                         void *arg);
 
@@ -90,6 +97,12 @@ bool tensor_is_result(const struct tensor *t, int size, const void *results);
  * allreduce. */
 enum { WRONG_SUM = -100 };
 int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_place);
+
+/* Such tensors, so many times, of other elements each time. */
+int crew_sum_in_a_row(struct crew_member *m, unsigned times, const struct tensor *t);
+
+/* Tensors of these sizes and several types, to all and to one, in place and not; and as one call. */
+int crew_sum_sizes(struct crew_member *m, const size_t counts[], size_t n);
 
 /* Where ranks wait until the test opens it. */
 struct gate {

@@ -1,6 +1,7 @@
 #include "ps_process.h"
 #include "crew.h"
 
+#include <CUnit/CUnit.h>
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -14,6 +15,7 @@
 #include <arpa/inet.h>
 
 const char *ps_program;
+struct ps_process the_server;
 
 static void die(const char *what)
 {
@@ -223,4 +225,14 @@ bool ps_check(const char *lines, int status, const char *words)
     waitpid(pid, &ended, 0);
     unlink(path);
     return WIFEXITED(ended) && WEXITSTATUS(ended) == status && says(said, words);
+}
+
+void start_server(void)
+{
+    ps_begin(&the_server, "");
+}
+
+void stop_server(void)
+{
+    CU_ASSERT_EQUAL(ps_stop(&the_server), 0);
 }

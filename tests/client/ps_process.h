@@ -38,6 +38,11 @@ void ps_start(struct ps_process *ps);
 /* Both. */
 void ps_begin(struct ps_process *ps, const char *more);
 
+/* One for each test of a file that says EACH_TEST(start_server, stop_server). */
+extern struct ps_process the_server;
+void start_server(void);
+void stop_server(void);
+
 /* SIGKILL. */
 void ps_kill(struct ps_process *ps);
 

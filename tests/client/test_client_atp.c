@@ -9,6 +9,8 @@
 #include "ps_process.h"
 #include "unit.h"
 
+EACH_TEST(start_server, stop_server)
+
 static struct ps_process start(const char *more)
 {
     struct ps_process ps;
@@ -45,11 +47,9 @@ static int sum_everything(struct crew_member *m)
 
 TEST(everything_is_summed)
 {
-    struct ps_process ps = start("");
-    struct crew crew = crew_by_atp(4, &ps, "everything", sum_everything, NULL);
+    struct crew crew = crew_by_atp(4, &the_server, "everything", sum_everything, NULL);
     crew_succeed(&crew);
-    CU_ASSERT(ps_answers(&ps, "\"verdicts\"", "\"protocol\":\"atp\""));
-    ps_stop(&ps);
+    CU_ASSERT(ps_answers(&the_server, "\"verdicts\"", "\"protocol\":\"atp\""));
 }
 
 /* Floats whose sum is exact in any order. Under sanitizers, a quarter of the calls. */
@@ -60,33 +60,25 @@ static unsigned rounds(void)
 
 static int sum_round(struct crew_member *m)
 {
-    int rc = 0;
-    for (unsigned i = 0; i < rounds() && rc == 0; i++)
-        rc = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 40000, .seed = seed + i, .round = true},
-                      -1, false);
-    return rc;
+    return crew_sum_in_a_row(m, rounds(), &(struct tensor){.type = SWAGG_F32, .count = 40000, .round = true});
 }
 
 TEST(sums_on_arrival_are_right)
 {
-    struct ps_process ps = start("");
-    struct crew crew = crew_by_atp(8, &ps, "arrival", sum_round, NULL);
+    struct crew crew = crew_by_atp(8, &the_server, "arrival", sum_round, NULL);
     crew.options.mode = SWAGG_ON_ARRIVAL;
     crew_succeed(&crew);
     CU_ASSERT_EQUAL(crew.member[0].stats.calls, rounds());
     CU_ASSERT(crew.member[0].stats.window > 0);
-    ps_stop(&ps);
 }
 
 /* Eight ranks have nearly all results by packets that are for all of them. */
 TEST(results_come_by_a_group)
 {
-    struct ps_process ps = start("");
-    struct crew crew = crew_by_atp(8, &ps, "group", sum_round, NULL);
+    struct crew crew = crew_by_atp(8, &the_server, "group", sum_round, NULL);
     crew_succeed(&crew);
-    const uint64_t results = ps_counted(&ps, "verdicts", "\"atp_results\"");
-    CU_ASSERT(results > 0 && ps_sent_unasked(&ps) < 4 * results);
-    ps_stop(&ps);
+    const uint64_t results = ps_counted(&the_server, "verdicts", "\"atp_results\"");
+    CU_ASSERT(results > 0 && ps_sent_unasked(&the_server) < 4 * results);
 }
 
 static int sum_vector(struct crew_member *m)
@@ -96,10 +88,8 @@ static int sum_vector(struct crew_member *m)
 
 TEST(vectors_are_summed)
 {
-    struct ps_process ps = start("");
-    struct crew crew = crew_by_atp(3, &ps, "vector", sum_vector, NULL);
+    struct crew crew = crew_by_atp(3, &the_server, "vector", sum_vector, NULL);
     crew_succeed(&crew);
-    ps_stop(&ps);
 }
 
 /* Rank 1 calls something else. */
@@ -111,15 +101,8 @@ static int differ(struct crew_member *m)
 
 TEST(different_calls_are_named)
 {
-    struct ps_process ps = start("");
-    struct crew crew = crew_by_atp(3, &ps, "mismatch", differ, NULL);
-    crew_run(&crew);
-    for (int r = 0; r < 3; r++) {
-        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_MISMATCH);
-        CU_ASSERT(says(crew.member[r].error, "rank 1"));
-        CU_ASSERT(says(crew.member[r].error, "float64"));
-    }
-    ps_stop(&ps);
+    struct crew crew = crew_by_atp(3, &the_server, "mismatch", differ, NULL);
+    crew_disagree(&crew, "rank 1", "float64");
 }
 
 /* Of the two that wait, the one that gave up. */
@@ -291,12 +274,10 @@ TEST(auto_leaves_a_full_switch)
 
 TEST(auto_stays_where_there_is_room)
 {
-    struct ps_process ps = start("");
-    struct crew crew = crew_at(2, ps.ip, "stays", sum_round, NULL);
+    struct crew crew = crew_at(2, the_server.ip, "stays", sum_round, NULL);
     crew.options.protocol = SWAGG_PROTOCOL_AUTO;
     crew_succeed(&crew);
     CU_ASSERT_PTR_NULL(strstr(crew.member[0].log, "goes by ATP"));
-    ps_stop(&ps);
 }
 
 /* Rank 0 also looks what the job was granted. */
@@ -311,12 +292,10 @@ static int sum_in_racks(struct crew_member *m)
 /* Racks of two, two and one. */
 TEST(racks_are_of_any_size)
 {
-    struct ps_process ps = start("");
-    struct crew crew = crew_by_atp(5, &ps, "racks", sum_in_racks, &ps);
+    struct crew crew = crew_by_atp(5, &the_server, "racks", sum_in_racks, &the_server);
     crew.options.mode = SWAGG_ON_ARRIVAL;
     crew.options.ranks_per_rack = 2;
     crew_succeed(&crew);
-    ps_stop(&ps);
 }
 
 TEST(what_atp_has_not_is_refused)

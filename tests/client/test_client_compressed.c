@@ -10,6 +10,8 @@
 #include "random.h"
 #include "unit.h"
 
+EACH_TEST(start_switch, stop_switch)
+
 enum { LEAST = 1000, MOST_CALLS = 24 };
 
 /* Some calls of a crew with the same tensor each time. */
@@ -135,11 +137,6 @@ static double error_in(struct plan p, struct crew crew)
     return error;
 }
 
-static struct loop_switch *start(void)
-{
-    return loop_switch_start(&(struct loop_switch_config){.seed = seed});
-}
-
 /* Each rank errs by the table's error times the square of the largest norm, 4, or less; and a tenth for what
  * is clamped. The sum's square is 1 + 4 + 9 + 16 = 30. */
 TEST(sums_are_about_right)
@@ -148,11 +145,10 @@ TEST(sums_are_about_right)
         int bits, sum_bits;
         double table; /* thc_table_error */
     } cases[] = {{4, 0, 0.0130626}, {4, 16, 0.0130626}, {3, 0, 0.0564732}, {2, 16, 0.3140711}};
-    struct loop_switch *ls = start();
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct plan p = {.count = 50021, .calls = 1, .op = i == 1 ? SWAGG_AVG : SWAGG_SUM};
-        struct crew crew = crew_of(4, ls, "about", call_all, &p);
+        struct crew crew = crew_of(4, the_switch, "about", call_all, &p);
 
         crew.options.thc_bits = cases[i].bits;
         crew.options.thc_sum_bits = cases[i].sum_bits;
@@ -168,7 +164,6 @@ TEST(sums_are_about_right)
         CU_ASSERT_EQUAL(crew.member[0].stats.compressed_elements, p.count);
         forget(&p, &crew);
     }
-    loop_switch_stop(ls);
 }
 
 TEST(any_length_and_block)
@@ -177,10 +172,9 @@ TEST(any_length_and_block)
         size_t count;
         int block;
     } cases[] = {{LEAST, 0}, {1024, 0}, {1025, 64}, {5000, 1 << 20}, {65536 + 63, 4096}};
-    struct loop_switch *ls = start();
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct crew crew = crew_of(3, ls, "lengths", call_all, NULL);
+        struct crew crew = crew_of(3, the_switch, "lengths", call_all, NULL);
         struct plan p = {.count = cases[i].count, .calls = 1};
 
         crew.arg = &p;
@@ -189,16 +183,14 @@ TEST(any_length_and_block)
         CU_ASSERT(error_of(&p, 3, p.total[0]) < 0.05);
         forget(&p, &crew);
     }
-    loop_switch_stop(ls);
 }
 
 /* What is left out of one call is added to the next, so the sum of many calls is off by what one leaves out.
  */
 TEST(errors_are_fed_back)
 {
-    struct loop_switch *ls = start();
     struct plan p = {.count = 4096, .calls = MOST_CALLS}, named = p, pieces = p;
-    struct crew crew = crew_of(2, ls, "feedback", call_all, &p), off = crew, few = crew;
+    struct crew crew = crew_of(2, the_switch, "feedback", call_all, &p), off = crew, few = crew;
 
     off.options.feedback = SWAGG_FEEDBACK_OFF;
     few.options.feedback_bytes = 4096; /* too little for the tensor */
@@ -220,7 +212,6 @@ TEST(errors_are_fed_back)
     CU_ASSERT(error_of(&p, 2, p.total[0]) > fed_back * 4);
     CU_ASSERT_EQUAL(few.member[0].stats.feedback_forgotten, MOST_CALLS);
     forget(&p, &few);
-    loop_switch_stop(ls);
 }
 
 enum { RELAY_FLOATS = 5000, RELAY_CALLS = 6 };
@@ -268,7 +259,6 @@ static void play_relay(struct relay *relay, struct loop_switch *ls, int from, in
  * those of a job that has made all the calls. */
 TEST(feedback_goes_on_in_another_job)
 {
-    struct loop_switch *ls = start();
     struct relay whole = {0}, halves = {0};
     const size_t bytes = RELAY_FLOATS * sizeof(float);
 
@@ -278,25 +268,23 @@ TEST(feedback_goes_on_in_another_job)
             relay->left_out[r] = calloc(1, bytes);
             relay->last[r] = calloc(1, bytes);
         }
-    play_relay(&whole, ls, 0, RELAY_CALLS);
-    play_relay(&halves, ls, 0, RELAY_CALLS / 2);
+    play_relay(&whole, the_switch, 0, RELAY_CALLS);
+    play_relay(&halves, the_switch, 0, RELAY_CALLS / 2);
     CU_ASSERT_NOT_EQUAL(memcmp(whole.last[0], halves.last[0], bytes), 0);
-    play_relay(&halves, ls, RELAY_CALLS / 2, RELAY_CALLS);
+    play_relay(&halves, the_switch, RELAY_CALLS / 2, RELAY_CALLS);
     for (int r = 0; r < 3; r++) {
         CU_ASSERT_EQUAL(memcmp(whole.last[r], halves.last[r], bytes), 0);
         CU_ASSERT_EQUAL(memcmp(whole.left_out[r], halves.left_out[r], bytes), 0);
         CU_ASSERT(whole.left_out[r][0] != 0);
         free(whole.left_out[r]), free(whole.last[r]), free(halves.left_out[r]), free(halves.last[r]);
     }
-    loop_switch_stop(ls);
 }
 
 /* Its block is no number on any rank, and the next call knows nothing of it. */
 TEST(a_nan_spoils_its_block_only)
 {
-    struct loop_switch *ls = start();
     struct plan p = {.count = 4096, .calls = 1, .nan_at = 1030};
-    struct crew crew = crew_of(3, ls, "nan", call_all, &p);
+    struct crew crew = crew_of(3, the_switch, "nan", call_all, &p);
 
     crew.options.thc_block = 1024;
     play(&p, &crew);
@@ -308,7 +296,6 @@ TEST(a_nan_spoils_its_block_only)
     for (size_t i = 0; i < p.count; i++)
         CU_ASSERT(isfinite(p.last[2][i]));
     forget(&p, &crew);
-    loop_switch_stop(ls);
 }
 
 static int sum_others(struct crew_member *m)
@@ -327,15 +314,13 @@ static int sum_others(struct crew_member *m)
 
 TEST(other_calls_of_the_job_stay_exact)
 {
-    struct loop_switch *ls = start();
-    struct crew crew = crew_of(3, ls, "others", sum_others, NULL);
+    struct crew crew = crew_of(3, the_switch, "others", sum_others, NULL);
 
     crew.options.compression = SWAGG_COMPRESSION_THC;
     crew.options.compress_least = LEAST;
     crew_succeed(&crew);
     for (int r = 0; r < 3; r++)
         CU_ASSERT_EQUAL(crew.member[r].stats.compressed_calls, 0);
-    loop_switch_stop(ls);
 }
 
 /* The same bits as on a good network. */
@@ -343,12 +328,12 @@ TEST(losses_and_restarts_do_not_spoil_them)
 {
     const struct impair_config bad = {
         .rate = {[IMPAIR_DROP] = {.probability = 0.02}, [IMPAIR_DUPLICATE] = {.probability = 0.02}}};
-    struct loop_switch *good = start(), *lossy = loop_switch_start(&(struct loop_switch_config){
-                                            .seed = seed, .in = bad, .out = bad});
+    struct loop_switch *lossy =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = bad, .out = bad});
     struct plan p = {.count = 60021, .calls = 3}, q = p, r = p;
-    struct crew crew = crew_of(4, good, "good", call_all, &p);
+    struct crew crew = crew_of(4, the_switch, "good", call_all, &p);
     struct crew other = crew_of(4, lossy, "lossy", call_all, &q);
-    struct crew third = crew_of(4, good, "restarted", call_all, &r);
+    struct crew third = crew_of(4, the_switch, "restarted", call_all, &r);
 
     play(&p, &crew);
     play(&q, &other);
@@ -364,15 +349,14 @@ TEST(losses_and_restarts_do_not_spoil_them)
         r.total[k] = calloc(r.count, sizeof(double));
         r.last[k] = calloc(r.count, sizeof(float));
     }
-    loop_switch_take(good, 100);
+    loop_switch_take(the_switch, 100);
     crew_start(&third);
-    loop_switch_restart_there(good, 0, 0);
+    loop_switch_restart_there(the_switch, 0, 0);
     crew_end_well(&third);
     CU_ASSERT_EQUAL(memcmp(p.last[0], r.last[0], p.count * sizeof(float)), 0);
     CU_ASSERT_EQUAL(third.member[0].stats.resumed, 1);
     forget(&r, &third);
     forget(&p, &crew);
-    loop_switch_stop(good);
 }
 
 /* Calls of several lengths. Some are of the same tensor, so that one needs what the other leaves out; one is
@@ -458,23 +442,23 @@ TEST(those_in_flight_give_the_same_bits)
                                                [IMPAIR_DUPLICATE] = {.probability = 0.02},
                                                [IMPAIR_REORDER] = {.probability = 0.02}},
                                       .hold_frames = 5};
-    struct loop_switch *good = start(), *lossy = loop_switch_start(&(struct loop_switch_config){
-                                            .seed = seed, .in = bad, .out = bad});
+    struct loop_switch *lossy =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = bad, .out = bad});
     struct fleet alone = {.one_by_one = true};
-    struct crew right = fleet_crew(good, "alone", &alone, false);
+    struct crew right = fleet_crew(the_switch, "alone", &alone, false);
 
     fleet_open(&alone);
     crew_succeed(&right);
     for (int k = 0; k < 4; k++) {
         struct fleet f = {0};
-        struct crew crew = fleet_crew(k == 1 || k == 2 ? lossy : good, "together", &f, k == 2);
+        struct crew crew = fleet_crew(k == 1 || k == 2 ? lossy : the_switch, "together", &f, k == 2);
         fleet_open(&f);
         if (k == 3)
-            loop_switch_take(good, 300);
+            loop_switch_take(the_switch, 300);
         crew_start(&crew);
         if (k == 3) {
-            loop_switch_restart_there(good, 0, 200);
-            loop_switch_restart_there(good, 0, 0);
+            loop_switch_restart_there(the_switch, 0, 200);
+            loop_switch_restart_there(the_switch, 0, 0);
         }
         crew_end_well(&crew);
         fleets_agree(&f, &crew, &alone, &right);
@@ -483,7 +467,6 @@ TEST(those_in_flight_give_the_same_bits)
     }
     fleet_close(&alone);
     loop_switch_stop(lossy);
-    loop_switch_stop(good);
 }
 
 enum { PAIRS = 20 };
@@ -536,15 +519,13 @@ static int post_pairs(struct crew_member *m)
 /* The second of two has sent its norms while the first still lacks sums. */
 TEST(the_next_ones_norms_do_not_wait_for_sums)
 {
-    struct loop_switch *ls = start();
     bool seen[2] = {false};
-    struct crew crew = crew_of(2, ls, "pairs", post_pairs, seen);
+    struct crew crew = crew_of(2, the_switch, "pairs", post_pairs, seen);
 
     crew.options.compression = SWAGG_COMPRESSION_THC;
     crew.options.compress_least = LEAST;
     crew_succeed(&crew);
     CU_ASSERT(seen[0]);
-    loop_switch_stop(ls);
 }
 
 enum { EPOCHS = 4, STEPS = 6, MODEL = 60021 };
@@ -627,13 +608,12 @@ TEST(who_will_not_wait_goes_on_with_zeros)
 /* The same bits from a server on kernel sockets as from a switch, and all of the options with them. */
 TEST(a_server_sums_them_alike)
 {
-    struct loop_switch *ls = start();
     struct ps_process ps;
     ps_begin(&ps, "");
 
     for (int sum_bits = 8; sum_bits <= 16; sum_bits += 8) {
         struct plan p = {.count = 60021, .calls = 3}, q = p;
-        struct crew crew = crew_of(4, ls, "switch", call_all, &p);
+        struct crew crew = crew_of(4, the_switch, "switch", call_all, &p);
         struct crew other = crew_at(4, ps.ip, "server", call_all, &q);
 
         crew.options.thc_sum_bits = other.options.thc_sum_bits = sum_bits;
@@ -645,7 +625,6 @@ TEST(a_server_sums_them_alike)
         forget(&p, &crew);
     }
     CU_ASSERT_EQUAL(ps_stop(&ps), 0);
-    loop_switch_stop(ls);
 }
 
 static int differ_in_count(struct crew_member *m)
@@ -664,19 +643,11 @@ static int differ_in_op(struct crew_member *m)
 
 static void expect_told(int (*calls)(struct crew_member *), const char *one, const char *other)
 {
-    struct loop_switch *ls = start();
-    struct crew crew = crew_of(2, ls, "differ", calls, NULL);
+    struct crew crew = crew_of(2, the_switch, "differ", calls, NULL);
 
     crew.options.compression = SWAGG_COMPRESSION_THC;
     crew.options.compress_least = LEAST;
-    crew_start(&crew);
-    crew_join(&crew);
-    for (int r = 0; r < 2; r++) {
-        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_MISMATCH);
-        CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].error, one));
-        CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].error, other));
-    }
-    loop_switch_stop(ls);
+    crew_disagree(&crew, one, other);
 }
 
 TEST(ranks_that_differ_are_told)

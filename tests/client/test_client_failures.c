@@ -16,10 +16,7 @@
 #include "random.h"
 #include "unit.h"
 
-static struct loop_switch *start_switch(void)
-{
-    return loop_switch_start(&(struct loop_switch_config){.seed = seed});
-}
+EACH_TEST(start_switch, stop_switch)
 
 /* Arguments */
 
@@ -134,26 +131,24 @@ TEST(a_closed_port_is_named)
 
 TEST(a_silent_host_fails_before_the_join_deadline)
 {
-    struct loop_switch *ls = start_switch();
     struct swagg_options o = {.struct_size = sizeof(struct swagg_options),
-                              .switch_ip = loop_switch_ip(ls),
+                              .switch_ip = loop_switch_ip(the_switch),
                               .job = "job",
                               .size = 1,
                               .join_timeout_ms = INT_MAX};
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(0xBEDF)};
-    loop_switch_kill(ls);
+    loop_switch_kill(the_switch);
     inet_pton(AF_INET, o.switch_ip, &at.sin_addr);
     int deaf = socket(AF_INET, SOCK_DGRAM, 0);
     CU_ASSERT_EQUAL_FATAL(bind(deaf, (struct sockaddr *)&at, sizeof at), 0);
     CU_ASSERT_EQUAL(open_with(o), SWAGG_ERR_NO_SWITCH);
     CU_ASSERT(says(swagg_last_error(), "nothing at 127."));
     close(deaf);
-    loop_switch_stop(ls);
 }
 
 static bool names_the_missing(int deadline_ms)
 {
-    struct loop_switch *ls = start_switch();
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(4, ls, "incomplete", do_nothing, NULL);
     bool named = true;
     crew.absent = 2;
@@ -276,17 +271,10 @@ TEST(a_mismatch_names_both_calls)
         {{{false, 0, SWAGG_F64, 0}, {false, 1, SWAGG_F64, 0}},
          {"allreduce of 0 float64", "allreduce of 1 float64"}},
     };
-    struct loop_switch *ls = start_switch();
     for (size_t i = 0; i < sizeof mismatches / sizeof *mismatches; i++) {
-        struct crew crew = crew_of(2, ls, "mismatch", mismatch, (void *)&mismatches[i]);
-        crew_run(&crew);
-        for (int r = 0; r < 2; r++) {
-            CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_MISMATCH);
-            CU_ASSERT(says(crew.member[r].error, mismatches[i].words[0]));
-            CU_ASSERT(says(crew.member[r].error, mismatches[i].words[1]));
-        }
+        struct crew crew = crew_of(2, the_switch, "mismatch", mismatch, (void *)&mismatches[i]);
+        crew_disagree(&crew, mismatches[i].words[0], mismatches[i].words[1]);
     }
-    loop_switch_stop(ls);
 }
 
 static int differ(struct crew_member *m)
@@ -306,8 +294,7 @@ static void let_the_others_fail(void *ctx, enum swagg_log_level level, const cha
 
 TEST(a_mismatch_reaches_who_is_still_in_open)
 {
-    struct loop_switch *ls = start_switch();
-    struct crew others = crew_of(3, ls, "still-in-open", differ, NULL);
+    struct crew others = crew_of(3, the_switch, "still-in-open", differ, NULL);
     others.absent = 2;
     struct swagg_options options = others.options;
     options.rank = 2;
@@ -329,7 +316,6 @@ TEST(a_mismatch_reaches_who_is_still_in_open)
         CU_ASSERT_EQUAL(others.member[r].opened, 0);
         CU_ASSERT_EQUAL(others.member[r].status, SWAGG_ERR_MISMATCH);
     }
-    loop_switch_stop(ls);
 }
 
 /* Peers that are late, leave, give up or die */
@@ -353,7 +339,7 @@ static int stay_away(struct crew_member *m)
  * is late hears of it, too. */
 static bool names_the_late(int deadline_ms)
 {
-    struct loop_switch *ls = start_switch();
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(3, ls, "late", stay_away, NULL);
     crew.options.warn_after_ms = 200;
     crew.options.call_timeout_ms = deadline_ms;
@@ -382,15 +368,13 @@ static int leave_early(struct crew_member *m)
 
 TEST(a_peer_that_leaves_is_named)
 {
-    struct loop_switch *ls = start_switch();
-    struct crew crew = crew_of(3, ls, "left", leave_early, NULL);
+    struct crew crew = crew_of(3, the_switch, "left", leave_early, NULL);
     crew_run(&crew);
     CU_ASSERT_EQUAL(crew.member[0].status, 0);
     for (int r = 1; r < 3; r++) {
         CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_LOST);
         CU_ASSERT(says(crew.member[r].error, "rank 0"));
     }
-    loop_switch_stop(ls);
 }
 
 static int give_up(struct crew_member *m)
@@ -402,8 +386,9 @@ static int give_up(struct crew_member *m)
 }
 
 /* Rank 1 closes its job right after the abort. */
-static bool all_see_the_abort(struct loop_switch *ls)
+static bool all_see_the_abort(struct loop_switch_config config)
 {
+    struct loop_switch *ls = loop_switch_start(&config);
     struct crew crew = crew_of(3, ls, "abort", give_up, NULL);
     bool seen = true;
     crew_run(&crew);
@@ -416,15 +401,14 @@ static bool all_see_the_abort(struct loop_switch *ls)
 
 TEST(an_abort_reaches_the_peers)
 {
-    CU_ASSERT(all_see_the_abort(start_switch()));
+    CU_ASSERT(all_see_the_abort((struct loop_switch_config){.seed = seed}));
 }
 
 /* It is repeated for a second, whatever the deadline; not where this process stands still for so long. */
 static bool all_see_the_lost_abort(int deadline_ms)
 {
     (void)deadline_ms;
-    return all_see_the_abort(
-        loop_switch_start(&(struct loop_switch_config){.seed = seed, .loses = CTL_ABORT}));
+    return all_see_the_abort((struct loop_switch_config){.seed = seed, .loses = CTL_ABORT});
 }
 
 TEST(an_abort_that_was_lost_reaches_the_peers)
@@ -567,11 +551,9 @@ static int fork_beside_a_progress_thread(struct crew_member *m)
 
 TEST(a_forked_child_can_close_a_job_with_a_progress_thread)
 {
-    struct loop_switch *ls = start_switch();
-    struct crew crew = crew_of(1, ls, "fork", fork_beside_a_progress_thread, NULL);
+    struct crew crew = crew_of(1, the_switch, "fork", fork_beside_a_progress_thread, NULL);
     crew.options.progress_thread = SWAGG_PROGRESS_THREAD_ON;
     crew_succeed(&crew);
-    loop_switch_stop(ls);
 }
 
 /* The switch */
@@ -594,18 +576,16 @@ static int sum_over_restarts(struct crew_member *m)
 
 TEST(a_restarted_switch_is_not_noticed)
 {
-    struct loop_switch *ls = start_switch();
     struct restarts plan = {.count = 500009, .calls = 3};
-    struct crew crew = crew_of(4, ls, "restart", sum_over_restarts, &plan);
-    loop_switch_take(ls, 3000);
+    struct crew crew = crew_of(4, the_switch, "restart", sum_over_restarts, &plan);
+    loop_switch_take(the_switch, 3000);
     crew_start(&crew);
-    loop_switch_restart_there(ls, 0, 4001);
-    loop_switch_restart_there(ls, 50, 2002);
-    loop_switch_restart_there(ls, 200, 0);
+    loop_switch_restart_there(the_switch, 0, 4001);
+    loop_switch_restart_there(the_switch, 50, 2002);
+    loop_switch_restart_there(the_switch, 200, 0);
     crew_end_well(&crew);
     for (int r = 0; r < 4; r++)
         CU_ASSERT_EQUAL(crew.member[r].stats.resumed, 3);
-    loop_switch_stop(ls);
 }
 
 /* Rank 0 has its sum and goes on to other things; rank 1 lacks it and can get it from rank 0 only. */

@@ -13,6 +13,8 @@
 #include "crew.h"
 #include "unit.h"
 
+EACH_TEST(start_switch, stop_switch)
+
 enum { RANKS = 3, PIECE = 1 << 20 };
 
 static const char *path; /* of the stand-in */
@@ -242,9 +244,8 @@ static int look_for_none(struct crew_member *m)
 
 TEST(the_driver_is_the_programs_to_load)
 {
-    struct loop_switch *ls = start(0);
     struct gate gate = {0};
-    struct crew crew = crew_on(ls, "loaded", look_for_gpus);
+    struct crew crew = crew_on(the_switch, "loaded", look_for_gpus);
     crew.arg = &gate;
     crew_start(&crew);
     crew_await(&crew, &gate.in, RANKS);
@@ -252,11 +253,10 @@ TEST(the_driver_is_the_programs_to_load)
     load();
     atomic_store(&gate.open, true);
     crew_end_well(&crew);
-    crew = crew_on(ls, "off", look_for_none);
+    crew = crew_on(the_switch, "off", look_for_none);
     crew.options.gpu_driver = "off";
     crew_succeed(&crew);
     CU_ASSERT_EQUAL(swagg_reaches_gpus(NULL), 0);
-    loop_switch_stop(ls);
 }
 
 TEST(sums_are_those_of_the_hosts_memory)
@@ -353,14 +353,12 @@ TEST(by_several_threads_too)
 /* Where a tensor cannot be taken piece by piece. */
 TEST(whole_tensors_are_staged_elsewhere)
 {
-    struct loop_switch *ls = start(0);
-    struct crew crew = crew_on(ls, "buffered", sum_all);
+    struct crew crew = crew_on(the_switch, "buffered", sum_all);
     crew.options.reduce = SWAGG_REDUCE_BUFFERED;
     succeed(&crew);
-    crew = crew_on(ls, "atp", post_all);
+    crew = crew_on(the_switch, "atp", post_all);
     crew.options.protocol = SWAGG_PROTOCOL_ATP;
     succeed(&crew);
-    loop_switch_stop(ls);
 }
 
 /* --- the same call from here and from there --- */
@@ -410,12 +408,10 @@ static void succeed_computed(const struct loop_switch *ls, crew_fn *work)
 
 TEST(scaled_and_compressed_sums_have_the_same_bits)
 {
-    struct loop_switch *ls = start(0);
-    succeed_computed(ls, compare);
-    struct crew crew = crew_on(ls, "quorum", compare);
+    succeed_computed(the_switch, compare);
+    struct crew crew = crew_on(the_switch, "quorum", compare);
     crew.options.quorum = RANKS;
     succeed(&crew);
-    loop_switch_stop(ls);
 }
 
 /* A tensor is known by its own address: two that take turns in the same room have errors of their own. With
@@ -448,11 +444,9 @@ static int feed_back(struct crew_member *m)
 
 TEST(feedback_knows_tensors_by_their_own_addresses)
 {
-    struct loop_switch *ls = start(0);
-    struct crew crew = crew_on(ls, "feedback", feed_back);
+    struct crew crew = crew_on(the_switch, "feedback", feed_back);
     crew.options.compression = SWAGG_COMPRESSION_THC;
     succeed(&crew);
-    loop_switch_stop(ls);
 }
 
 /* --- copies, sums and packets overlap --- */
@@ -475,12 +469,10 @@ static int sum_long(struct crew_member *m)
 
 TEST(a_sum_comes_back_before_the_tensor_has_left)
 {
-    struct loop_switch *ls = start(0);
-    struct crew crew = crew_on(ls, "flows", sum_long);
+    struct crew crew = crew_on(the_switch, "flows", sum_long);
     gpu->hold(4); /* of five pieces, until the first one's sum is on its way back */
     succeed(&crew);
     CU_ASSERT(gpu->came_early());
-    loop_switch_stop(ls);
 }
 
 /* The last of six pieces is the last thread's, who has a piece summed before. */
@@ -491,12 +483,10 @@ static int sum_by_threads(struct crew_member *m)
 
 TEST(by_several_threads_a_sum_comes_back_early)
 {
-    struct loop_switch *ls = start(0);
-    struct crew crew = crew_of_threads(ls, "threads-flow", sum_by_threads);
+    struct crew crew = crew_of_threads(the_switch, "threads-flow", sum_by_threads);
     gpu->hold(4);
     succeed(&crew);
     CU_ASSERT(gpu->came_early());
-    loop_switch_stop(ls);
 }
 
 /* Of the second of two halves alone the sum goes to a GPU. */
@@ -633,14 +623,12 @@ static int scatter_sums(struct crew_member *m)
 
 TEST(exchanges)
 {
-    struct loop_switch *ls = start(0);
-    struct crew crew = crew_on(ls, "exchanges", exchange_all);
+    struct crew crew = crew_on(the_switch, "exchanges", exchange_all);
     crew.options.mtu = 1500; /* a block is of several packets */
     succeed(&crew);
-    crew = crew_on(ls, "scattered", scatter_sums);
+    crew = crew_on(the_switch, "scattered", scatter_sums);
     crew.options.mtu = 1500;
     succeed(&crew);
-    loop_switch_stop(ls);
 }
 
 /* --- ranks of hosts: processes, told apart by the directories in which they meet --- */
@@ -865,9 +853,7 @@ static int compress_late(struct crew_member *m)
 
 TEST(a_compressed_or_scaled_one_too)
 {
-    struct loop_switch *ls = start(0);
-    succeed_computed(ls, compress_late);
-    loop_switch_stop(ls);
+    succeed_computed(the_switch, compress_late);
 }
 
 /* Of a vector what is the host's leaves, and its sum is there; but where that goes the program is still
@@ -904,10 +890,8 @@ static int sum_half_late(struct crew_member *m)
 
 TEST(nor_is_anything_written_before)
 {
-    struct loop_switch *ls = start(0);
-    struct crew crew = crew_on(ls, "late-half", sum_half_late);
+    struct crew crew = crew_on(the_switch, "late-half", sum_half_late);
     succeed(&crew);
-    loop_switch_stop(ls);
 }
 
 /* --- how it fails --- */
@@ -927,8 +911,7 @@ static int sum_until_it_fails(struct crew_member *m)
 /* Rank 0 alone has a GPU; the others hear of it. */
 static void fail_by(crew_fn *work, int threads, const char *function, int n, const char *what)
 {
-    struct loop_switch *ls = start(0);
-    struct crew crew = crew_on(ls, "fails", work);
+    struct crew crew = crew_on(the_switch, "fails", work);
     crew.options.threads = threads;
     gpu->fail(function, n);
     crew_run(&crew);
@@ -941,7 +924,6 @@ static void fail_by(crew_fn *work, int threads, const char *function, int n, con
         told &= crew.member[r].status == SWAGG_ERR_ABORTED && says(crew.member[r].error, what);
     CU_ASSERT(crew_told(&crew, told));
     CU_ASSERT_EQUAL(gpu->left(), 0);
-    loop_switch_stop(ls);
 }
 
 static void fail_in_thread(int threads, const char *function, int n, const char *what)
@@ -1048,12 +1030,10 @@ static int leave_in_flight(struct crew_member *m)
 
 TEST(a_closed_job_has_no_copies_under_way)
 {
-    struct loop_switch *ls = start(0);
-    struct crew crew = crew_on(ls, "closed", leave_in_flight);
+    struct crew crew = crew_on(the_switch, "closed", leave_in_flight);
     crew_run(&crew);
     CU_ASSERT_EQUAL(crew.member[0].status, 0);
     CU_ASSERT_EQUAL(gpu->left(), 0);
-    loop_switch_stop(ls);
 }
 
 int main(int argc, char **argv)

@@ -38,7 +38,7 @@ static void remove_files(const struct files *f)
     unlink(f->others);
 }
 
-static struct loop_switch *start_switch(const struct keys_key *key)
+static struct loop_switch *start_keyed(const struct keys_key *key)
 {
     return loop_switch_start(&(struct loop_switch_config){.seed = seed, .key = key});
 }
@@ -78,7 +78,7 @@ static void answer_in_its_place(const char *ip)
 TEST(a_job_with_a_key_outlives_its_switch)
 {
     const struct files files = make_files();
-    struct loop_switch *ls = start_switch(&files.key.key[0]);
+    struct loop_switch *ls = start_keyed(&files.key.key[0]);
     struct interlude restart = {.tensor = tensor};
     struct crew crew = crew_of(RANKS, ls, "keyed", crew_sum_twice, &restart);
     crew.options.key_file = files.ours;
@@ -108,7 +108,7 @@ static int sum_once(struct crew_member *m)
 TEST(a_job_by_atp_has_a_key)
 {
     const struct files files = make_files();
-    struct loop_switch *ls = start_switch(&files.key.key[0]);
+    struct loop_switch *ls = start_keyed(&files.key.key[0]);
     struct crew crew = crew_of(RANKS, ls, "atp", sum_once, NULL);
     crew.options.key_file = files.ours;
     crew.options.protocol = SWAGG_PROTOCOL_ATP;
@@ -170,7 +170,7 @@ static void answer_data_in_its_place(const char *ip, unsigned packets)
 TEST(nobody_without_the_key_answers_data_in_the_switchs_place)
 {
     const struct files files = make_files();
-    struct loop_switch *ls = start_switch(&files.key.key[0]);
+    struct loop_switch *ls = start_keyed(&files.key.key[0]);
     struct interlude forgery = {.tensor = tensor};
     struct crew crew = crew_of(RANKS, ls, "forged", crew_sum_twice, &forgery);
     uint64_t damaged = 0;
@@ -210,14 +210,14 @@ static int open_alone(const struct loop_switch *ls, const char *key_file)
 TEST(the_wrong_key_is_told)
 {
     const struct files files = make_files();
-    struct loop_switch *ls = start_switch(&files.key.key[0]);
+    struct loop_switch *ls = start_keyed(&files.key.key[0]);
     CU_ASSERT_EQUAL(open_alone(ls, files.others), SWAGG_ERR_REFUSED);
     CU_ASSERT(says(swagg_last_error(), "does not show that it has the key in"));
     CU_ASSERT(says(swagg_last_error(), files.others));
     CU_ASSERT(says(swagg_last_error(), "this switch does not know the key of the message"));
     CU_ASSERT_EQUAL(open_alone(ls, NULL), SWAGG_OK);
     loop_switch_stop(ls);
-    ls = start_switch(NULL);
+    ls = start_keyed(NULL);
     CU_ASSERT_EQUAL(open_alone(ls, files.ours), SWAGG_ERR_REFUSED);
     CU_ASSERT(says(swagg_last_error(), "this switch does not know the key of the message"));
     loop_switch_stop(ls);
@@ -227,7 +227,7 @@ TEST(the_wrong_key_is_told)
 TEST(a_bad_key_file_is_named)
 {
     const struct files files = make_files();
-    struct loop_switch *ls = start_switch(&files.key.key[0]);
+    struct loop_switch *ls = start_keyed(&files.key.key[0]);
     CU_ASSERT_EQUAL(open_alone(ls, "/nowhere/key"), SWAGG_ERR_ARGUMENT);
     CU_ASSERT(says(swagg_last_error(), "options.key_file (SWAGG_KEY_FILE): /nowhere/key: No such file"));
     CU_ASSERT_EQUAL(chmod(files.ours, 0644), 0);

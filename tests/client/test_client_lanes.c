@@ -10,6 +10,8 @@
 #include "lanes.h"
 #include "unit.h"
 
+EACH_TEST(start_switch, stop_switch)
+
 enum { SHORT = 1000, LONG = 70001 }; /* elements of float: beyond 256 KiB threads share them */
 
 static struct crew crew_with(int size, const struct loop_switch *ls, const char *job, int threads,
@@ -56,14 +58,12 @@ static int agree(struct crew_member *m)
 
 TEST(who_cannot_says_why)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_with(3, ls, "agree", 1, agree);
+    struct crew crew = crew_with(3, the_switch, "agree", 1, agree);
     crew_succeed(&crew);
     CU_ASSERT(says(crew.member[1].log, "nothing is shared: no room"));
     for (int rank = 0; rank < 3; rank += 2)
         CU_ASSERT(says(crew.member[rank].log, "nothing is shared: some rank cannot"));
     CU_ASSERT(strstr(crew.member[0].log, "all is well") == NULL);
-    loop_switch_stop(ls);
 }
 
 TEST(sums_are_those_of_one_thread)
@@ -117,13 +117,11 @@ static int post_many(struct crew_member *m)
 
 TEST(posted_calls_are_shared)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (int progress = 0; progress < 2; progress++) {
-        struct crew crew = crew_with(3, ls, "posted", 2, post_many);
+        struct crew crew = crew_with(3, the_switch, "posted", 2, post_many);
         crew.options.progress_thread = progress ? SWAGG_PROGRESS_THREAD_ON : SWAGG_PROGRESS_THREAD_OFF;
         crew_succeed(&crew);
     }
-    loop_switch_stop(ls);
 }
 
 TEST(the_least_of_all_counts_holds)
@@ -131,10 +129,9 @@ TEST(the_least_of_all_counts_holds)
     static const struct {
         int of_others, of_one, held;
     } cases[] = {{4, 2, 2}, {2, 1, 0}, {1, 4, 0}};
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct crew others = crew_with(2, ls, "counts", cases[i].of_others, sum_all_sizes);
-        struct crew one = crew_with(2, ls, "counts", cases[i].of_one, sum_all_sizes);
+        struct crew others = crew_with(2, the_switch, "counts", cases[i].of_others, sum_all_sizes);
+        struct crew one = crew_with(2, the_switch, "counts", cases[i].of_one, sum_all_sizes);
         others.absent = 1;
         one.absent = 0;
         crew_start(&others);
@@ -147,7 +144,6 @@ TEST(the_least_of_all_counts_holds)
         CU_ASSERT(cases[i].held ? strstr(log, "2 threads share") != NULL
                                 : strstr(log, "threads share") == NULL);
     }
-    loop_switch_stop(ls);
 }
 
 static int differ(struct crew_member *m)
@@ -159,37 +155,23 @@ static int differ(struct crew_member *m)
 /* Whichever thread meets it first. */
 TEST(different_calls_are_named_whole)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_with(3, ls, "mismatch", 3, differ);
-    crew_run(&crew);
-    for (int r = 0; r < 3; r++) {
-        const struct crew_member *m = &crew.member[r];
-        CU_ASSERT_EQUAL(m->opened < 0 ? m->opened : m->status, SWAGG_ERR_MISMATCH);
-        CU_ASSERT(says(m->error, "allreduce of 140002 float32"));
-        CU_ASSERT(says(m->error, "allreduce of 70001 float32"));
-    }
-    loop_switch_stop(ls);
+    struct crew crew = crew_with(3, the_switch, "mismatch", 3, differ);
+    crew_disagree(&crew, "allreduce of 140002 float32", "allreduce of 70001 float32");
 }
 
 static int sum_often(struct crew_member *m)
 {
-    int rc = 0;
-    for (int i = 0; i < 12 && rc == 0; i++)
-        rc = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = LONG, .seed = seed + (uint64_t)i}, -1,
-                      false);
-    return rc;
+    return crew_sum_in_a_row(m, 12, &(struct tensor){.type = SWAGG_F32, .count = LONG});
 }
 
 TEST(the_switch_restarts)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_with(3, ls, "restart", 2, sum_often);
-    loop_switch_take(ls, 500);
+    struct crew crew = crew_with(3, the_switch, "restart", 2, sum_often);
+    loop_switch_take(the_switch, 500);
     crew_start(&crew);
-    loop_switch_restart_there(ls, 100, 0);
+    loop_switch_restart_there(the_switch, 100, 0);
     crew_end_well(&crew);
     CU_ASSERT_EQUAL(crew.member[0].stats.resumed, 1);
-    loop_switch_stop(ls);
 }
 
 /* One thread of rank 1 hears nothing any more. */
@@ -238,14 +220,12 @@ static int leave(struct crew_member *m)
 
 TEST(a_rank_that_leaves_is_named)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_with(3, ls, "left", 2, leave);
+    struct crew crew = crew_with(3, the_switch, "left", 2, leave);
     crew_run(&crew);
     for (int r = 0; r < 2; r++) {
         CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_LOST);
         CU_ASSERT(says(crew.member[r].error, "rank 2"));
     }
-    loop_switch_stop(ls);
 }
 
 /* What is posted is given up when the job is closed, by all threads. */
@@ -260,14 +240,12 @@ static int close_early(struct crew_member *m)
 
 TEST(a_job_may_be_closed_in_the_midst)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_with(3, ls, "closed", 3, close_early);
+    struct crew crew = crew_with(3, the_switch, "closed", 3, close_early);
     crew_run(&crew);
     for (int r = 0; r < 3; r++) { /* who is still in swagg_open hears that another has closed the job */
         const int opened = crew.member[r].opened;
         CU_ASSERT(opened == 0 || opened == SWAGG_ERR_ABORTED || opened == SWAGG_ERR_LOST);
     }
-    loop_switch_stop(ls);
 }
 
 /* In a thread of its own: it has the job's lock until rank 1 calls, too. */
@@ -300,10 +278,8 @@ static int fork_beside_a_call(struct crew_member *m)
 
 TEST(a_forked_child_can_close_a_job_in_the_midst_of_a_call)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct gate gate = {0};
-    struct crew crew = crew_with(2, ls, "fork", 2, fork_beside_a_call);
+    struct crew crew = crew_with(2, the_switch, "fork", 2, fork_beside_a_call);
     crew.arg = &gate;
     crew_succeed(&crew);
-    loop_switch_stop(ls);
 }

@@ -2,7 +2,6 @@
  * every call. Whichever ranks hold which sums when a link is cut, in the place of their own numbers or not:
  * nobody has a wrong one, and floats have the bits that they would have had. Those that are there again sum
  * again. */
-#include <arpa/inet.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,9 +9,10 @@
 
 #include "crew.h"
 #include "random.h"
+#include "switches.h"
 #include "unit.h"
 
-enum { SWITCHES_MAX = 3, RANKS = 3, CALLS = 12, LOST_MS = 20000, LONG_MS = 1000000 };
+enum { RANKS = 3, CALLS = 12, LOST_MS = 20000, LONG_MS = 1000000 };
 
 /* Ranks give up a link that is silent for so long; where the machine stands still, that is one that is well,
  * too. Then this was another case than was meant: it is tried again, with more patience. */
@@ -38,26 +38,17 @@ static bool attempt(void)
     return patience_ms > 0;
 }
 
-struct switches {
-    struct loop_switch *ls[SWITCHES_MAX];
-    int n;
-    char list[SWITCHES_MAX * INET_ADDRSTRLEN];
-};
-
 /* Bits of those that are not well, or were not until all came back. */
 static atomic_uint silent;
 static const struct switches *in_use;
 
 static void start_one(struct switches *s, const struct loop_switch_config *config)
 {
-    s->ls[s->n] = loop_switch_start(config);
-    if (s->n > 0)
-        strcat(s->list, ",");
-    else
+    if (s->n == 0)
         atomic_store(&silent, 0);
     if (config->deaf)
         atomic_fetch_or(&silent, 1u << s->n);
-    strcat(s->list, loop_switch_ip(s->ls[s->n++]));
+    switches_add(s, config);
 }
 
 /* One is silent after so many packets. */
@@ -73,12 +64,6 @@ static struct switches start(int n)
     while (s.n < n)
         start_one(&s, &(struct loop_switch_config){.seed = seed, .lost_after_ms = LOST_MS});
     return s;
-}
-
-static void stop(struct switches *s)
-{
-    for (int i = 0; i < s->n; i++)
-        loop_switch_stop(s->ls[i]);
 }
 
 /* What the ranks are told. */
@@ -148,7 +133,7 @@ TEST(one_that_takes_nothing_any_more_is_done_without)
             silence(&s, i % 2, 10 + rng_below(&random, 900));
             crew_run(&crew);
             expect_lost(&crew, 1);
-            stop(&s);
+            switches_stop(&s);
         }
 }
 
@@ -163,7 +148,7 @@ TEST(one_that_does_not_reach_one_rank_is_done_without_by_all)
             struct crew crew = crew_at_all(&s, sum_often, NULL);
             crew_run(&crew);
             expect_lost(&crew, 1);
-            stop(&s);
+            switches_stop(&s);
         }
 }
 
@@ -180,7 +165,7 @@ TEST(a_second_one_goes_while_the_first_is_made_up_for)
             silence(&s, 2, 10 + rng_below(&random, 500));
             crew_run(&crew);
             expect_lost(&crew, 2);
-            stop(&s);
+            switches_stop(&s);
         }
 }
 
@@ -196,7 +181,7 @@ TEST(links_lose_packets_meanwhile)
         silence(&s, 1, 300);
         crew_run(&crew);
         expect_lost(&crew, 1);
-        stop(&s);
+        switches_stop(&s);
     }
 }
 
@@ -289,7 +274,7 @@ static void comes_back(enum swagg_numbers numbers, uint64_t gone, bool anew)
     atomic_store(&sums.enough, true);
     crew_join(&crew);
     expect_sums(&crew);
-    stop(&s);
+    switches_stop(&s);
 }
 
 static void come_back(enum swagg_numbers numbers)
@@ -336,7 +321,7 @@ static void comes_and_goes(uint64_t *random)
     atomic_store(&sums.enough, true);
     crew_join(&crew);
     expect_sums(&crew);
-    stop(&s);
+    switches_stop(&s);
 }
 
 TEST(links_come_and_go)
@@ -366,7 +351,7 @@ static void fails_in_the_last_call(unsigned rank, unsigned which)
     expect_sums(&crew);
     if (as_meant())
         CU_ASSERT_EQUAL(lost[rank] - back[rank], 1);
-    stop(&s);
+    switches_stop(&s);
 }
 
 TEST(one_fails_in_the_last_call)
@@ -393,7 +378,7 @@ TEST(who_has_finished_the_last_call_keeps_nobody)
     crew.options.link_timeout_ms = LONG_MS;
     crew_run(&crew);
     expect_lost(&crew, 0);
-    stop(&s);
+    switches_stop(&s);
 }
 
 /* It stays when all others have left, and a switch does not know of that any more. */
@@ -424,7 +409,7 @@ TEST(that_others_have_left_is_told_who_calls_again)
     CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[RANKS - 1].error, "ranks 0 and 1 did not come back"));
     CU_ASSERT_EQUAL(lost[RANKS - 1], 0);
     CU_ASSERT_EQUAL(ended[RANKS - 1], 1);
-    stop(&s);
+    switches_stop(&s);
 }
 
 /* Nobody gives the link up: who lacks the sum gets the error at his deadline, and those who have it do not
@@ -439,7 +424,7 @@ TEST(the_deadline_ends_the_last_call_for_all)
     crew.options.call_timeout_ms = 500;
     crew_run(&crew);
     CU_ASSERT(crew.member[0].status < 0);
-    stop(&s);
+    switches_stop(&s);
 }
 
 /* Nobody gives up the last: the deadline ends the job, and names one that is not there. */
@@ -462,7 +447,7 @@ static bool names_a_dead_switch(int deadline_ms)
                  strstr(crew.member[r].error, loop_switch_ip(s.ls[1])));
     for (int i = 0; i < 2; i++)
         loop_switch_revive(s.ls[i]);
-    stop(&s);
+    switches_stop(&s);
     return crew_told(&crew, named);
 }
 

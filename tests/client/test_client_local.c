@@ -56,6 +56,7 @@ static void directory_of(int host, char path[128])
 static void make_directories(void)
 {
     char path[128];
+    start_switch();
     snprintf(base, sizeof base, "/tmp/swagg-local-XXXXXX");
     if (!mkdtemp(base))
         abort();
@@ -74,6 +75,7 @@ static void remove_directories(void)
         CU_ASSERT_EQUAL(rmdir(path), 0);
     }
     CU_ASSERT_EQUAL(rmdir(base), 0);
+    stop_switch();
 }
 
 EACH_TEST(make_directories, remove_directories)
@@ -227,15 +229,13 @@ static int sum_all_pairs(struct crew_member *m, struct told *told)
 
 TEST(every_operation_is_summed_wherever_ranks_are)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (unsigned p = 0; p < PLACEMENTS; p++) {
-        struct ranks r = ranks_of(placements[p].size, placements[p].host, ls, "pairs");
+        struct ranks r = ranks_of(placements[p].size, placements[p].host, the_switch, "pairs");
         r.work = sum_all_pairs;
         start(&r);
         succeed(&r);
         finish(&r);
     }
-    loop_switch_stop(ls);
 }
 
 TEST(one_host_needs_no_switch)
@@ -342,11 +342,10 @@ static uint64_t packets_of(const struct ranks *r)
 
 TEST(a_host_sends_one_sum)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     uint64_t packets[2];
     for (int i = 0; i < 4; i++) {
         const bool off = i % 2;
-        struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, ls, "one sum");
+        struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, the_switch, "one sum");
         r.work = i < 2 ? sum_one : post_one;
         r.options.local = off ? SWAGG_LOCAL_OFF : SWAGG_LOCAL_AUTO;
         start(&r);
@@ -355,7 +354,6 @@ TEST(a_host_sends_one_sum)
         finish(&r);
         CU_ASSERT(!off || packets[0] < packets[1] * 6 / 10);
     }
-    loop_switch_stop(ls);
 }
 
 /* Numbers that travel scaled are rounded; these are so round that little of them is lost. */
@@ -386,9 +384,8 @@ TEST(numbers_and_protocols_go_by_rails)
     } ways[] = {{SWAGG_NUMBERS_INT32, SWAGG_PROTOCOL_SWITCHML},
                 {SWAGG_NUMBERS_FP16, SWAGG_PROTOCOL_SWITCHML},
                 {SWAGG_NUMBERS_NATIVE, SWAGG_PROTOCOL_ATP}};
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-        struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, ls, "numbers");
+        struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, the_switch, "numbers");
         r.work = sum_rounded;
         r.options.numbers = ways[w].numbers;
         r.options.protocol = ways[w].protocol;
@@ -396,7 +393,6 @@ TEST(numbers_and_protocols_go_by_rails)
         succeed(&r);
         finish(&r);
     }
-    loop_switch_stop(ls);
 }
 
 static int sum_for_long(struct crew_member *m, struct told *told)
@@ -444,12 +440,12 @@ static bool is_alone(const struct ranks *r, int rank)
 /* At random moments. Nobody returns a wrong sum, everybody hears who it was. */
 static void kill_in_calls(int (*work)(struct crew_member *m, struct told *told), unsigned rounds)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     uint64_t rng = seed;
     for (unsigned i = 0; i < unit_cases(rounds) * PLACEMENTS; i++) {
         const unsigned p = i % PLACEMENTS;
         const int dies = (int)rng_below(&rng, (uint64_t)placements[p].size);
-        struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "killed");
+        struct ranks r =
+            ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : the_switch, "killed");
         char name[32];
         if (is_alone(&r, dies)) { /* the switch is to miss it, as ever */
             finish(&r);
@@ -467,7 +463,6 @@ static void kill_in_calls(int (*work)(struct crew_member *m, struct told *told),
                 expect(&r, rank, SWAGG_ERR_LOST, name);
         finish(&r);
     }
-    loop_switch_stop(ls);
 }
 
 TEST(who_is_killed_is_named)
@@ -564,17 +559,16 @@ static int post_many(struct crew_member *m, struct told *told)
 
 TEST(posted_calls_go_by_the_level_too)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (unsigned p = 0; p < PLACEMENTS; p++)
         for (int thread = 0; thread < 2; thread++) {
-            struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "posted");
+            struct ranks r =
+                ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : the_switch, "posted");
             r.work = post_many;
             r.options.progress_thread = thread ? SWAGG_PROGRESS_THREAD_ON : SWAGG_PROGRESS_THREAD_OFF;
             start(&r);
             succeed(&r);
             finish(&r);
         }
-    loop_switch_stop(ls);
 }
 
 static int post_for_long(struct crew_member *m, struct told *told)
@@ -613,8 +607,7 @@ static int drive_beside_the_level(struct crew_member *m, struct told *told)
 /* Who misses it is then not the thread that has the job. */
 TEST(who_is_killed_while_another_call_is_driven_is_named)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct ranks r = ranks_of(4, placements[2].host, ls, "driven");
+    struct ranks r = ranks_of(4, placements[2].host, the_switch, "driven");
     r.work = drive_beside_the_level;
     start(&r);
     await_calls(&r, 3);
@@ -625,7 +618,6 @@ TEST(who_is_killed_while_another_call_is_driven_is_named)
         if (rank != 1)
             expect(&r, rank, SWAGG_ERR_LOST, "rank 1");
     finish(&r);
-    loop_switch_stop(ls);
 }
 
 /* Rank 1 closes once all have opened the job: else some rank would be told there, and never come to its call.
@@ -654,9 +646,8 @@ static int close_before_the_end(struct crew_member *m, struct told *told)
 
 TEST(who_closes_with_a_call_posted_is_named)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (unsigned p = 1; p < 3; p++) {
-        struct ranks r = ranks_of(4, placements[p].host, p < 2 ? NULL : ls, "closed");
+        struct ranks r = ranks_of(4, placements[p].host, p < 2 ? NULL : the_switch, "closed");
         r.work = close_before_the_end;
         start(&r);
         await_all(&r);
@@ -667,7 +658,6 @@ TEST(who_closes_with_a_call_posted_is_named)
                        "rank 1 closed the job before allreduce of 1000 float32 (sum)");
         finish(&r);
     }
-    loop_switch_stop(ls);
 }
 
 static int post_and_wait(struct crew_member *m, size_t count)
@@ -693,10 +683,9 @@ static int call_another(struct crew_member *m, struct told *told)
 
 TEST(different_calls_are_named)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (unsigned i = 0; i < 6; i++) {
         const unsigned p = i / 2;
-        struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "other");
+        struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : the_switch, "other");
         r.work = i % 2 ? post_another : call_another;
         start(&r);
         await_all(&r);
@@ -707,7 +696,6 @@ TEST(different_calls_are_named)
         }
         finish(&r);
     }
-    loop_switch_stop(ls);
 }
 
 static int copy_or_sum(struct crew_member *m, struct told *told)
@@ -719,8 +707,7 @@ static int copy_or_sum(struct crew_member *m, struct told *told)
 /* They go by different ways, and never meet. */
 TEST(a_copy_and_a_sum_in_the_same_place_end_by_the_deadline)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct ranks r = ranks_of(4, placements[2].host, ls, "copy");
+    struct ranks r = ranks_of(4, placements[2].host, the_switch, "copy");
     r.work = copy_or_sum;
     r.options.call_timeout_ms = 2000;
     start(&r);
@@ -730,7 +717,6 @@ TEST(a_copy_and_a_sum_in_the_same_place_end_by_the_deadline)
         CU_ASSERT(status == SWAGG_ERR_DEADLINE || status == SWAGG_ERR_ABORTED);
     }
     finish(&r);
-    loop_switch_stop(ls);
 }
 
 static int abort_it(struct crew_member *m, struct told *told)
@@ -757,9 +743,9 @@ static int leave(struct crew_member *m, struct told *told)
 
 TEST(who_aborts_or_leaves_is_named)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (unsigned p = 0; p < 3; p++) {
-        struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "aborts");
+        struct ranks r =
+            ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : the_switch, "aborts");
         const int last = r.size - 1;
         char said[64];
         r.work = abort_it;
@@ -770,7 +756,7 @@ TEST(who_aborts_or_leaves_is_named)
             expect(&r, rank, SWAGG_ERR_ABORTED, said);
         finish(&r);
 
-        r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "leaves");
+        r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : the_switch, "leaves");
         r.work = leave;
         start(&r);
         await_all(&r);
@@ -778,7 +764,6 @@ TEST(who_aborts_or_leaves_is_named)
             expect(&r, rank, SWAGG_ERR_LOST, p < 2 ? "rank 0 has left the job" : "rank 0");
         finish(&r);
     }
-    loop_switch_stop(ls);
 }
 
 static bool names_the_absent(int deadline_ms)
@@ -816,18 +801,16 @@ static int sum_over_a_restart(struct crew_member *m, struct told *told)
 
 TEST(a_restart_of_the_switch_is_not_noticed)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, ls, "restart");
+    struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, the_switch, "restart");
     r.work = sum_over_a_restart;
     start(&r);
     await_calls(&r, 5);
-    loop_switch_kill(ls);
-    loop_switch_revive(ls);
+    loop_switch_kill(the_switch);
+    loop_switch_revive(the_switch);
     succeed(&r);
     for (int rank = 0; rank < r.size; rank++)
         CU_ASSERT(r.told->rank[rank].stats.resumed <= 1); /* by its rail and by the job itself */
     finish(&r);
-    loop_switch_stop(ls);
 }
 
 static int sum_little(struct crew_member *m, struct told *told)
@@ -853,9 +836,8 @@ static int sum_in_turn(struct crew_member *m, struct told *told)
 /* The process's locks, by which others see that it lives, do not tell its ranks apart. */
 TEST(of_two_ranks_of_one_process_one_is_alone)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (int i = 0; i < 4; i++) {
-        struct ranks r = ranks_of(4, (int[]){0, 0, 0, 0}, ls, "twins");
+        struct ranks r = ranks_of(4, (int[]){0, 0, 0, 0}, the_switch, "twins");
         r.work = sum_in_turn;
         r.twin = i % 3;
         start(&r);
@@ -864,7 +846,6 @@ TEST(of_two_ranks_of_one_process_one_is_alone)
         CU_ASSERT(says(first[0] ? first : second, "another rank of this very process is there"));
         finish(&r);
     }
-    loop_switch_stop(ls);
 }
 
 static void await_a_file(const char *directory)

@@ -10,6 +10,8 @@
 #include "random.h"
 #include "unit.h"
 
+EACH_TEST(start_switch, stop_switch)
+
 /* One call of a crew, all of whose ranks see what the others have. */
 struct sum {
     size_t count;
@@ -159,7 +161,6 @@ static void play(struct sum *s, struct crew *crew)
 static void sum_all_sizes(enum swagg_numbers numbers, enum swagg_mode mode)
 {
     static const size_t counts[] = {0, 1, 364, 365, 366, 10007, 400009};
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     unsigned nth = 0;
 
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
@@ -167,11 +168,10 @@ static void sum_all_sizes(enum swagg_numbers numbers, enum swagg_mode mode)
             if (!unit_tries(nth++))
                 continue;
             struct sum s = {.count = counts[c], .root = root, .numbers = numbers, .nan_at = 370, .calls = 2};
-            struct crew crew = crew_of(3, ls, "numbers", call_all, &s);
+            struct crew crew = crew_of(3, the_switch, "numbers", call_all, &s);
             crew.options.mode = mode;
             play(&s, &crew);
         }
-    loop_switch_stop(ls);
 }
 
 TEST(floats_are_summed_as_integers)
@@ -190,7 +190,6 @@ TEST(halves_are_summed_whatever_travels)
     static const enum swagg_numbers numbers[] = {SWAGG_NUMBERS_NATIVE, SWAGG_NUMBERS_INT32,
                                                  SWAGG_NUMBERS_FP16};
     static const size_t counts[] = {1, 365, 731, 20011};
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
 
     for (size_t k = 0; k < 3; k++)
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
@@ -200,10 +199,9 @@ TEST(halves_are_summed_whatever_travels)
                             .numbers = numbers[k],
                             .nan_at = 370,
                             .calls = 2};
-            struct crew crew = crew_of(3, ls, "halves", call_all, &s);
+            struct crew crew = crew_of(3, the_switch, "halves", call_all, &s);
             play(&s, &crew);
         }
-    loop_switch_stop(ls);
 }
 
 TEST(losses_do_not_spoil_them)
@@ -222,18 +220,16 @@ TEST(losses_do_not_spoil_them)
 
 TEST(a_restart_of_the_switch_is_not_noticed)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct sum s = {
         .count = 500009, .root = -1, .numbers = SWAGG_NUMBERS_INT32, .nan_at = SIZE_MAX, .calls = 3};
-    struct crew crew = crew_of(3, ls, "restart", call_all, &s);
+    struct crew crew = crew_of(3, the_switch, "restart", call_all, &s);
 
-    loop_switch_take(ls, 1200); /* while only exponents are on their way, and when results are */
+    loop_switch_take(the_switch, 1200); /* while only exponents are on their way, and when results are */
     begin(&s, &crew);
-    loop_switch_restart_there(ls, 0, 5000);
-    loop_switch_restart_there(ls, 0, 0);
+    loop_switch_restart_there(the_switch, 0, 5000);
+    loop_switch_restart_there(the_switch, 0, 0);
     end(&s, &crew);
     CU_ASSERT_EQUAL(crew.member[0].stats.resumed, 2);
-    loop_switch_stop(ls);
 }
 
 static int sum_integers(struct crew_member *m)
@@ -250,12 +246,10 @@ static int sum_integers(struct crew_member *m)
 
 TEST(integers_are_exact)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(2, ls, "integers", sum_integers, NULL);
+    struct crew crew = crew_of(2, the_switch, "integers", sum_integers, NULL);
 
     crew.options.numbers = SWAGG_NUMBERS_INT32;
     crew_succeed(&crew);
-    loop_switch_stop(ls);
 }
 
 static int call_what_is_not_there(struct crew_member *m)
@@ -267,8 +261,7 @@ static int call_what_is_not_there(struct crew_member *m)
 
 TEST(other_calls_are_refused_in_words)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(1, ls, "float64", call_what_is_not_there, NULL);
+    struct crew crew = crew_of(1, the_switch, "float64", call_what_is_not_there, NULL);
 
     crew.options.numbers = SWAGG_NUMBERS_INT32;
     crew_run(&crew);
@@ -279,7 +272,6 @@ TEST(other_calls_are_refused_in_words)
     CU_ASSERT_EQUAL(swagg_numbers_carry(SWAGG_NUMBERS_INT32, SWAGG_F32, SWAGG_SUM), 1);
     CU_ASSERT_EQUAL(swagg_numbers_carry(SWAGG_NUMBERS_NATIVE, SWAGG_F64, SWAGG_SUM), 1);
     CU_ASSERT_EQUAL(swagg_numbers_carry(SWAGG_NUMBERS_NATIVE, 0, SWAGG_SUM), 0);
-    loop_switch_stop(ls);
 }
 
 TEST(options_that_exclude_each_other)

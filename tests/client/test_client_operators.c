@@ -19,32 +19,20 @@
 #include "switchml/worker.h"
 #include "unit.h"
 
-static struct ps_process ps;
-
-static void begin(void)
-{
-    ps_begin(&ps, "");
-}
-
-static void end(void)
-{
-    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
-}
-
-EACH_TEST(begin, end)
+EACH_TEST(start_server, stop_server)
 
 static void begin_again_with(const char *more)
 {
-    ps_kill(&ps);
-    ps_configure(&ps, more);
-    ps_start(&ps);
+    ps_kill(&the_server);
+    ps_configure(&the_server, more);
+    ps_start(&the_server);
 }
 
 /* It is told to end: then a line that is not there is not waited for. */
 static void expect_last_words(const char *words)
 {
-    kill(ps.pid, SIGTERM);
-    ps_await(&ps, words);
+    kill(the_server.pid, SIGTERM);
+    ps_await(&the_server, words);
 }
 
 /* A reload takes it back to the file's, and says so. */
@@ -58,7 +46,7 @@ TEST(the_level_of_the_log_is_changed)
         {"\"status\"", "\"log_level\":\"notice\""},
     };
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
-        CU_ASSERT(ps_answers(&ps, asked[i][0], asked[i][1]));
+        CU_ASSERT(ps_answers(&the_server, asked[i][0], asked[i][1]));
     expect_last_words("log level set to debug by the operator");
 }
 
@@ -66,7 +54,7 @@ TEST(the_level_of_the_log_is_changed)
 static int open_job(const char *name, struct swagg_job **job)
 {
     const struct swagg_options options = {.struct_size = sizeof options,
-                                          .switch_ip = ps.ip,
+                                          .switch_ip = the_server.ip,
                                           .job = name,
                                           .size = 1,
                                           .mtu = 1500,
@@ -93,19 +81,20 @@ TEST(a_file_that_is_not_good_changes_nothing)
 {
     begin_again_with("limits: {jobs: 4}\n");
     struct swagg_job *first = expect_open("first"), *second = expect_open("second"), *refused;
-    CU_ASSERT(ps_answers(&ps, "\"log level\", \"level\": \"debug\"", "\"ok\":true"));
-    ps_configure(&ps, "limits: {jobs: 1}\nlog_level: error\npool: {slots_per_job: 2}\n");
-    kill(ps.pid, SIGHUP);
-    ps_await(&ps, "limits.jobs: 1 are too few for the 2 jobs that there are");
-    ps_await(&ps, "nothing has changed");
-    CU_ASSERT(ps_answers(&ps, "\"reload\"", "limits.jobs: 1 are too few"));
-    CU_ASSERT(ps_answers(&ps, "\"status\"", "\"log_level\":\"debug\""));
+    CU_ASSERT(ps_answers(&the_server, "\"log level\", \"level\": \"debug\"", "\"ok\":true"));
+    ps_configure(&the_server, "limits: {jobs: 1}\nlog_level: error\npool: {slots_per_job: 2}\n");
+    kill(the_server.pid, SIGHUP);
+    ps_await(&the_server, "limits.jobs: 1 are too few for the 2 jobs that there are");
+    ps_await(&the_server, "nothing has changed");
+    CU_ASSERT(ps_answers(&the_server, "\"reload\"", "limits.jobs: 1 are too few"));
+    CU_ASSERT(ps_answers(&the_server, "\"status\"", "\"log_level\":\"debug\""));
     struct swagg_job *third = expect_open("third");
-    CU_ASSERT(ps_answers(&ps, "\"job\", \"name\": \"third\"", "\"slots\":1024"));
-    ps_configure(&ps, "limits: {jobs: 3}\nlog_level: warning\npool: {megabytes: 1}\n");
-    CU_ASSERT(ps_answers(&ps, "\"reload\"", "\"key\":\"log_level\",\"from\":\"debug\",\"to\":\"warning\""));
-    CU_ASSERT(ps_answers(&ps, "\"status\"", "\"log_level\":\"warning\""));
-    CU_ASSERT(ps_counted(&ps, "status", "\"pool_bytes_in_use\"") > 1 << 20); /* who has it keeps it */
+    CU_ASSERT(ps_answers(&the_server, "\"job\", \"name\": \"third\"", "\"slots\":1024"));
+    ps_configure(&the_server, "limits: {jobs: 3}\nlog_level: warning\npool: {megabytes: 1}\n");
+    CU_ASSERT(
+        ps_answers(&the_server, "\"reload\"", "\"key\":\"log_level\",\"from\":\"debug\",\"to\":\"warning\""));
+    CU_ASSERT(ps_answers(&the_server, "\"status\"", "\"log_level\":\"warning\""));
+    CU_ASSERT(ps_counted(&the_server, "status", "\"pool_bytes_in_use\"") > 1 << 20); /* who has it keeps it */
     CU_ASSERT(sums(first) && sums(second) && sums(third));
     CU_ASSERT_EQUAL(open_job("fourth", &refused), SWAGG_ERR_REFUSED);
     CU_ASSERT_PTR_NOT_NULL(strstr(swagg_last_error(), "limits.jobs"));
@@ -118,24 +107,24 @@ TEST(a_file_that_is_not_good_changes_nothing)
 TEST(a_restart_is_by_the_file)
 {
     begin_again_with("log_level: info\n");
-    CU_ASSERT(ps_answers(&ps, "\"log level\", \"level\": \"debug\"", "\"ok\":true"));
-    ps_kill(&ps);
-    ps_start(&ps);
-    CU_ASSERT(ps_answers(&ps, "\"status\"", "\"log_level\":\"info\""));
+    CU_ASSERT(ps_answers(&the_server, "\"log level\", \"level\": \"debug\"", "\"ok\":true"));
+    ps_kill(&the_server);
+    ps_start(&the_server);
+    CU_ASSERT(ps_answers(&the_server, "\"status\"", "\"log_level\":\"info\""));
 }
 
 /* SIGINT ends it as SIGTERM does; what means nothing is named. */
 TEST(signals_are_heeded)
 {
-    kill(ps.pid, SIGUSR1);
-    ps_await(&ps, "signal 10 (User defined signal 1) from process ");
-    kill(ps.pid, SIGIO);
-    ps_await(&ps, "signal 29 (I/O possible) from process ");
-    kill(ps.pid, SIGRTMIN);
-    ps_await(&ps, "(Real-time signal 0) from process ");
-    CU_ASSERT(ps_answers(&ps, "\"status\"", "\"ok\":true"));
-    kill(ps.pid, SIGINT);
-    ps_await(&ps, "stopping: Interrupt");
+    kill(the_server.pid, SIGUSR1);
+    ps_await(&the_server, "signal 10 (User defined signal 1) from process ");
+    kill(the_server.pid, SIGIO);
+    ps_await(&the_server, "signal 29 (I/O possible) from process ");
+    kill(the_server.pid, SIGRTMIN);
+    ps_await(&the_server, "(Real-time signal 0) from process ");
+    CU_ASSERT(ps_answers(&the_server, "\"status\"", "\"ok\":true"));
+    kill(the_server.pid, SIGINT);
+    ps_await(&the_server, "stopping: Interrupt");
 }
 
 /* A socket for control messages. */
@@ -143,7 +132,7 @@ static int connect_to(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(CTL_PORT)};
     const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    inet_pton(AF_INET, ps.ip, &at.sin_addr);
+    inet_pton(AF_INET, the_server.ip, &at.sin_addr);
     CU_ASSERT_EQUAL_FATAL(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
     return fd;
 }
@@ -155,16 +144,16 @@ TEST(strangers_are_heard_at_a_rate)
     const int fd = connect_to();
     struct swagg_job *job = expect_open("member");
     unsigned sent = 0;
-    while (ps_counted(&ps, "counters", "\"control_rate\":") < AT_ONCE && sent < FLOOD)
+    while (ps_counted(&the_server, "counters", "\"control_rate\":") < AT_ONCE && sent < FLOOD)
         for (unsigned i = 0; i < AT_ONCE; i++)
             sent += send(fd, "stranger", 8, 0) == 8;
-    CU_ASSERT(ps_counted(&ps, "counters", "\"control_rate\":") >= AT_ONCE);
-    CU_ASSERT(ps_counted(&ps, "counters", "\"control_rate\":") + HEARD <= sent);
+    CU_ASSERT(ps_counted(&the_server, "counters", "\"control_rate\":") >= AT_ONCE);
+    CU_ASSERT(ps_counted(&the_server, "counters", "\"control_rate\":") + HEARD <= sent);
     CU_ASSERT(sums(job));
     swagg_close(job);
-    for (unsigned i = 0; i < 1000 && ps_counted(&ps, "status", "\"jobs\":") > 0; i++)
+    for (unsigned i = 0; i < 1000 && ps_counted(&the_server, "status", "\"jobs\":") > 0; i++)
         sleep_ms(1); /* close waits for a second only, for a server that stands still */
-    CU_ASSERT(ps_answers(&ps, "\"jobs\"", "\"jobs\":[]")); /* its LEAVE was heard */
+    CU_ASSERT(ps_answers(&the_server, "\"jobs\"", "\"jobs\":[]")); /* its LEAVE was heard */
     close(fd);
 }
 
@@ -230,13 +219,13 @@ TEST(a_member_that_floods_is_heard_at_a_rate)
     struct ctl_session member;
     become_member(&member, fd);
     unsigned sent = 0;
-    while (ps_counted(&ps, "counters", "\"control_member_rate\":") < DROPPED && sent < FLOOD)
+    while (ps_counted(&the_server, "counters", "\"control_member_rate\":") < DROPPED && sent < FLOOD)
         sent += beat(&member, fd, AT_ONCE);
-    CU_ASSERT(ps_counted(&ps, "counters", "\"control_member_rate\":") >= DROPPED);
-    CU_ASSERT_EQUAL(ps_counted(&ps, "counters", "\"control_rate\":"), 0);
+    CU_ASSERT(ps_counted(&the_server, "counters", "\"control_member_rate\":") >= DROPPED);
+    CU_ASSERT_EQUAL(ps_counted(&the_server, "counters", "\"control_rate\":"), 0);
     CU_ASSERT(sums(job));
     swagg_close(job);
-    CU_ASSERT(ps_answers(&ps, "\"jobs\"", "\"name\":\"flood\""));
+    CU_ASSERT(ps_answers(&the_server, "\"jobs\"", "\"name\":\"flood\""));
     close(fd);
 }
 
@@ -245,7 +234,7 @@ TEST(a_member_that_floods_is_heard_at_a_rate)
 static bool lines_are_left_out(unsigned *about_jobs)
 {
     static char text[1 << 16];
-    const ssize_t n = read(fileno(ps.log), text, sizeof text - 1);
+    const ssize_t n = read(fileno(the_server.log), text, sizeof text - 1);
     CU_ASSERT_FATAL(n > 0 || (n < 0 && errno == EAGAIN));
     text[n > 0 ? n : 0] = '\0';
     for (const char *at = text; (at = strstr(at, ": job ")); at++)
@@ -261,7 +250,7 @@ TEST(nobody_fills_the_log_by_joining)
     unsigned about_jobs = 0;
     uint64_t seconds = 0;
     bool left_out = false, too_many = false;
-    CU_ASSERT_EQUAL_FATAL(fcntl(fileno(ps.log), F_SETFL, O_NONBLOCK), 0);
+    CU_ASSERT_EQUAL_FATAL(fcntl(fileno(the_server.log), F_SETFL, O_NONBLOCK), 0);
     const uint64_t began = now_ns();
     while (!left_out && !too_many && 2 * A_SECOND * seconds < AT_ONCE + about_jobs) {
         swagg_close(expect_open("passing"));

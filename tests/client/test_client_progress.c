@@ -6,6 +6,8 @@
 #include "monotonic.h"
 #include "unit.h"
 
+EACH_TEST(start_switch, stop_switch)
+
 /* A rank that waits in a collective lets other communication go on; here rank 1 waits for just that. */
 static void count_progress(void *ctx)
 {
@@ -23,13 +25,11 @@ static int wait_for_progress(struct crew_member *m)
 
 TEST(a_waiting_call_drives_other_communication)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     atomic_uint calls = 0;
-    struct crew crew = crew_of(2, ls, "progress", wait_for_progress, NULL);
+    struct crew crew = crew_of(2, the_switch, "progress", wait_for_progress, NULL);
     crew.options.progress = count_progress;
     crew.options.progress_ctx = &calls;
     crew_succeed(&crew);
-    loop_switch_stop(ls);
 }
 
 /* When the rank whose thread this is drove it last, and how soon after the time before at the least. */
@@ -60,12 +60,10 @@ static int sum_in_a_row(struct crew_member *m)
 /* A small call takes less than half a millisecond; to drive it in each would take half as long again. */
 TEST(small_calls_in_a_row_do_not_each_drive_it)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     uint64_t between[2];
-    struct crew crew = crew_of(2, ls, "row", sum_in_a_row, between);
+    struct crew crew = crew_of(2, the_switch, "row", sum_in_a_row, between);
     crew.options.progress = note_time;
     crew_succeed(&crew);
-    loop_switch_stop(ls);
     for (int r = 0; r < 2; r++)
         CU_ASSERT(between[r] >= NS_PER_MS / 2);
 }

@@ -6,6 +6,8 @@
 #include "crew.h"
 #include "unit.h"
 
+EACH_TEST(start_switch, stop_switch)
+
 enum { RANKS = 3, QUORUM = 2, LATE = 2, COUNT = 600, FLOATS = 20000, PACKETS = 8, CALLS = 40 };
 
 /* Calls that the ranks in time have made; the late one waits for them. */
@@ -46,15 +48,13 @@ static int sum_without_the_late(struct crew_member *m)
 
 TEST(sums_are_of_the_ranks_that_are_there)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = 1});
     for (int wait_ms = 0; wait_ms <= 20; wait_ms += 20) {
-        struct crew crew = crew_of(RANKS, ls, "quorum", sum_without_the_late, NULL);
+        struct crew crew = crew_of(RANKS, the_switch, "quorum", sum_without_the_late, NULL);
         crew.options.quorum = QUORUM;
         crew.options.quorum_wait_ms = wait_ms;
         atomic_store(&done, 0);
         crew_succeed(&crew);
     }
-    loop_switch_stop(ls);
 }
 
 /* Ranks that have opened; and whose turn it is then: 1, of those in time; 2, of the late one, too. */
@@ -81,20 +81,18 @@ static int sum_in_turn(struct crew_member *m)
 /* A quorum has contributed, but there is time left. */
 TEST(who_comes_in_time_is_waited_for)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = 1});
-    struct crew crew = crew_of(RANKS, ls, "in time", sum_in_turn, NULL);
+    struct crew crew = crew_of(RANKS, the_switch, "in time", sum_in_turn, NULL);
     crew.options.quorum = QUORUM;
     crew.options.quorum_wait_ms = UINT16_MAX;
     crew_start(&crew);
     while (atomic_load(&ready) < RANKS)
         sleep_ms(1);
-    const uint64_t before = loop_switch_packets(ls);
+    const uint64_t before = loop_switch_packets(the_switch);
     atomic_store(&turn, 1);
-    while (loop_switch_packets(ls) < before + PACKETS) /* four of each of the two */
+    while (loop_switch_packets(the_switch) < before + PACKETS) /* four of each of the two */
         sleep_ms(1);
     atomic_store(&turn, 2);
     crew_end_well(&crew);
-    loop_switch_stop(ls);
 }
 
 /* Rank r has r + 1 everywhere but for a wave; the mean of the first two is 1.5. */
@@ -140,14 +138,12 @@ static int compress_without_the_late(struct crew_member *m)
 
 TEST(compressed_ones_too)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = 1});
-    struct crew crew = crew_of(RANKS, ls, "thc", compress_without_the_late, NULL);
+    struct crew crew = crew_of(RANKS, the_switch, "thc", compress_without_the_late, NULL);
     crew.options.quorum_percent = 60;
     crew.options.compression = SWAGG_COMPRESSION_THC;
     crew.options.mode = SWAGG_ON_ARRIVAL;
     atomic_store(&done, 0);
     crew_succeed(&crew);
-    loop_switch_stop(ls);
 }
 
 static float model[RANKS][FLOATS];

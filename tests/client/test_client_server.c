@@ -11,6 +11,8 @@
 #include "ps_process.h"
 #include "unit.h"
 
+EACH_TEST(start_server, stop_server)
+
 static int sum_many(struct crew_member *m)
 {
     static const size_t counts[] = {0, 1, 17, 365, 366, 5000, 200000};
@@ -27,14 +29,11 @@ static int sum_many(struct crew_member *m)
 /* Both threads have had a part in it, and operators see the job. */
 TEST(sums_are_right)
 {
-    struct ps_process ps;
-    ps_begin(&ps, "");
-    struct crew crew = crew_at(4, ps.ip, "sums", sum_many, NULL);
+    struct crew crew = crew_at(4, the_server.ip, "sums", sum_many, NULL);
     crew_succeed(&crew);
-    CU_ASSERT(ps_answers(&ps, "\"counters\"", "\"ok\":true"));
-    CU_ASSERT(ps_answers(&ps, "\"counters\"", "\"wrong_port\":0"));
-    CU_ASSERT(ps_answers(&ps, "\"counters\"", "\"lost_sending\":0"));
-    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
+    CU_ASSERT(ps_answers(&the_server, "\"counters\"", "\"ok\":true"));
+    CU_ASSERT(ps_answers(&the_server, "\"counters\"", "\"wrong_port\":0"));
+    CU_ASSERT(ps_answers(&the_server, "\"counters\"", "\"lost_sending\":0"));
 }
 
 /* Does not call before the test has looked at the job. */
@@ -46,10 +45,8 @@ static int wait_inside(struct crew_member *m)
 
 TEST(operators_see_jobs)
 {
-    struct ps_process ps;
     struct gate gate = {0};
-    ps_begin(&ps, "");
-    struct crew crew = crew_at(2, ps.ip, "seen", wait_inside, &gate);
+    struct crew crew = crew_at(2, the_server.ip, "seen", wait_inside, &gate);
     crew_start(&crew);
     crew_await(&crew, &gate.in, 2);
     static const char *const asked[][3] = {
@@ -63,26 +60,22 @@ TEST(operators_see_jobs)
     };
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
         for (int words = 1; words < 3; words++)
-            CU_ASSERT(ps_answers(&ps, asked[i][0], asked[i][words]));
+            CU_ASSERT(ps_answers(&the_server, asked[i][0], asked[i][words]));
     atomic_store(&gate.open, true);
     crew_end_well(&crew);
-    ps_stop(&ps);
 }
 
 TEST(operators_end_jobs)
 {
-    struct ps_process ps;
     struct gate gate = {0};
-    ps_begin(&ps, "");
-    struct crew crew = crew_at(2, ps.ip, "unwanted", wait_inside, &gate);
+    struct crew crew = crew_at(2, the_server.ip, "unwanted", wait_inside, &gate);
     crew_start(&crew);
     crew_await(&crew, &gate.in, 2);
-    free(ps_ask(&ps, "\"job kill\", \"name\":\"unwanted\""));
+    free(ps_ask(&the_server, "\"job kill\", \"name\":\"unwanted\""));
     atomic_store(&gate.open, true);
     crew_join(&crew);
     for (int r = 0; r < 2; r++)
         CU_ASSERT(crew.member[r].status < 0 && crew.member[r].status != WRONG_SUM);
-    ps_stop(&ps);
 }
 
 /* Whichever rank sees first that the test says go: all leave after the same sum. */
@@ -104,18 +97,15 @@ static int sum_until_told(struct crew_member *m)
 /* A server that is killed and started again in the middle is not noticed, but for time. */
 TEST(a_restart_is_outlived)
 {
-    struct ps_process ps;
     struct gate gate = {0};
-    ps_begin(&ps, "");
-    struct crew crew = crew_at(3, ps.ip, "restart", sum_until_told, &gate);
+    struct crew crew = crew_at(3, the_server.ip, "restart", sum_until_told, &gate);
     crew_start(&crew);
     crew_await(&crew, &gate.in, 6);
-    ps_kill(&ps);
-    ps_start(&ps);
+    ps_kill(&the_server);
+    ps_start(&the_server);
     atomic_store(&gate.open, true);
     crew_end_well(&crew);
     CU_ASSERT_EQUAL(crew.member[0].stats.resumed, 1);
-    ps_stop(&ps);
 }
 
 static bool names_the_dead_server(int deadline_ms)

@@ -55,13 +55,7 @@ static struct crew crew_at_all(int size, const struct servers *s, const char *jo
 static int sum_all_sizes(struct crew_member *m)
 {
     static const size_t counts[] = {0, 1, 340, 360, 700, 1100, 5000, 70000};
-    static const enum swagg_type types[] = {SWAGG_F32, SWAGG_I32, SWAGG_F64, SWAGG_U8};
-    int rc = 0;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts && rc == 0; i++)
-        for (size_t type = 0; type < sizeof types / sizeof *types && rc == 0; type++)
-            rc = crew_sum(m, &(struct tensor){.type = types[type], .count = counts[i], .seed = seed},
-                          (i + type) % 3 == 0 ? 1 : -1, type % 2 == 0);
-    return rc == 0 ? crew_sum_vector(m, 20, 423) : rc;
+    return crew_sum_sizes(m, counts, sizeof counts / sizeof *counts);
 }
 
 TEST(sums_are_those_of_one_server)
@@ -79,12 +73,7 @@ TEST(sums_are_those_of_one_server)
 /* Floats whose sum is exact in any order. */
 static int sum_round(struct crew_member *m)
 {
-    int rc = 0;
-    for (int i = 0; i < 10 && rc == 0; i++)
-        rc = crew_sum(
-            m, &(struct tensor){.type = SWAGG_F32, .count = 40000, .seed = seed + (uint64_t)i, .round = true},
-            -1, false);
-    return rc;
+    return crew_sum_in_a_row(m, 10, &(struct tensor){.type = SWAGG_F32, .count = 40000, .round = true});
 }
 
 /* Eight ranks in racks of three have nearly all results of each server by its group. */
@@ -138,12 +127,6 @@ TEST(a_fixed_window_is_each_servers)
     stop(&s);
 }
 
-/* A rank that is not in at all servers yet, when others have found what is wrong, hears of it as it joins. */
-static int outcome(const struct crew_member *m)
-{
-    return m->opened < 0 ? m->opened : m->status;
-}
-
 /* Rank 1 calls something else; where the call is short, at the first server only. */
 static int differ(struct crew_member *m)
 {
@@ -159,12 +142,7 @@ TEST(different_calls_are_named)
     struct servers s = start(2);
     for (size_t i = 0; i < 2; i++) {
         struct crew crew = crew_at_all(3, &s, "mismatch", differ, (void *)&counts[i]);
-        crew_run(&crew);
-        for (int r = 0; r < 3; r++) {
-            CU_ASSERT_EQUAL(outcome(&crew.member[r]), SWAGG_ERR_MISMATCH);
-            CU_ASSERT(says(crew.member[r].error, "rank 1"));
-            CU_ASSERT(says(crew.member[r].error, "float64"));
-        }
+        crew_disagree(&crew, "rank 1", "float64");
     }
     stop(&s);
 }

@@ -8,6 +8,8 @@
 #include "reference.h"
 #include "unit.h"
 
+EACH_TEST(start_switch, stop_switch)
+
 static const enum swagg_type types[] = {SWAGG_I32, SWAGG_I64, SWAGG_F32, SWAGG_F64};
 
 /* Around the boundaries of packets of 365 elements (4 bytes) and 182 (8 bytes), the first with 20 bytes less.
@@ -36,16 +38,14 @@ static int sum_all_kinds(struct crew_member *m)
 TEST(every_type_and_size_is_summed)
 {
     static const int sizes[] = {1, 2, 4, 8};
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (enum swagg_mode mode = SWAGG_ORDERED; mode <= SWAGG_ON_ARRIVAL; mode++)
             for (unsigned checksum = SWAGG_CHECKSUM_NONE; checksum <= SWAGG_CHECKSUM_CRC32C; checksum++) {
-                struct crew crew = crew_of(sizes[i], ls, "kinds", sum_all_kinds, NULL);
+                struct crew crew = crew_of(sizes[i], the_switch, "kinds", sum_all_kinds, NULL);
                 crew.options.mode = mode;
                 crew.options.checksum = checksum;
                 crew_succeed(&crew);
             }
-    loop_switch_stop(ls);
 }
 
 static int compute_all_pairs(struct crew_member *m)
@@ -70,14 +70,12 @@ static int compute_all_pairs(struct crew_member *m)
 
 TEST(every_operation_on_every_type_is_computed)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (int size = 1; size <= 4; size += 3)
         for (enum swagg_mode mode = SWAGG_ORDERED; mode <= SWAGG_ON_ARRIVAL; mode++) {
-            struct crew crew = crew_of(size, ls, "pairs", compute_all_pairs, NULL);
+            struct crew crew = crew_of(size, the_switch, "pairs", compute_all_pairs, NULL);
             crew.options.mode = mode;
             crew_succeed(&crew);
         }
-    loop_switch_stop(ls);
 }
 
 /* arg: a struct tensor */
@@ -88,29 +86,25 @@ static int sum_one(struct crew_member *m)
 
 TEST(megabytes_are_summed)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct tensor tensor = {.type = SWAGG_F32, .count = unit_cases(1500007), .seed = seed};
-    struct crew crew = crew_of(4, ls, "megabytes", sum_one, &tensor);
+    struct crew crew = crew_of(4, the_switch, "megabytes", sum_one, &tensor);
     crew_succeed(&crew);
     crew.options.mtu = 0; /* jumbo packets: loopback has an MTU of 65536 */
     tensor.type = SWAGG_I32;
     crew_succeed(&crew);
     CU_ASSERT_EQUAL(crew.member[0].stats.elements_per_packet, 2240);
-    loop_switch_stop(ls);
 }
 
 TEST(one_chunk_in_flight_is_enough)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct tensor tensor = {.type = SWAGG_I64, .count = 1001, .seed = seed};
-    struct crew crew = crew_of(3, ls, "narrow", sum_one, &tensor);
+    struct crew crew = crew_of(3, the_switch, "narrow", sum_one, &tensor);
     crew.options.slots = 2;
     crew.options.window = 1;
     crew.options.mtu = 128;
     crew_succeed(&crew);
     CU_ASSERT_EQUAL(crew.member[0].stats.slots, 2);
     CU_ASSERT_EQUAL(crew.member[0].stats.elements_per_packet, 22);
-    loop_switch_stop(ls);
 }
 
 static int sum_many_small(struct crew_member *m)
@@ -126,11 +120,9 @@ static int sum_many_small(struct crew_member *m)
 
 TEST(a_thousand_calls_in_a_row_are_summed)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(3, ls, "many", sum_many_small, NULL);
+    struct crew crew = crew_of(3, the_switch, "many", sum_many_small, NULL);
     crew_succeed(&crew);
     CU_ASSERT_EQUAL(crew.member[2].stats.calls, unit_cases(1000));
-    loop_switch_stop(ls);
 }
 
 static struct loop_switch_config impaired(double loss, double duplicates, double reordering)
@@ -193,16 +185,14 @@ TEST(ordered_floats_are_reproducible)
 
 TEST(two_jobs_side_by_side)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew one = crew_of(3, ls, "one", sum_a_few, NULL),
-                other = crew_of(2, ls, "other", sum_a_few, NULL);
+    struct crew one = crew_of(3, the_switch, "one", sum_a_few, NULL),
+                other = crew_of(2, the_switch, "other", sum_a_few, NULL);
     crew_start(&one);
     crew_start(&other);
     crew_join(&one);
     crew_join(&other);
     crew_expect_success(&one);
     crew_expect_success(&other);
-    loop_switch_stop(ls);
 }
 
 static void on_alarm(int signal)
@@ -226,9 +216,8 @@ TEST(signals_disturb_nothing)
 
 TEST(statistics_add_up)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct tensor tensor = {.type = SWAGG_F32, .count = 360 + 9 * 365, .seed = seed};
-    struct crew crew = crew_of(2, ls, "statistics", sum_one, &tensor);
+    struct crew crew = crew_of(2, the_switch, "statistics", sum_one, &tensor);
     crew_succeed(&crew);
     for (int r = 0; r < 2; r++) {
         const struct swagg_stats *s = &crew.member[r].stats;
@@ -244,5 +233,4 @@ TEST(statistics_add_up)
         CU_ASSERT(s->rtt_us > 0 || s->retransmitted + s->probes > 0);
         CU_ASSERT_EQUAL(s->resumed, 0);
     }
-    loop_switch_stop(ls);
 }

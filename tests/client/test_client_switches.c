@@ -1,43 +1,24 @@
 /* libswagg with several switches, each of which sums a part of every call. */
-#include <arpa/inet.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "crew.h"
 #include "options.h"
+#include "switches.h"
 #include "unit.h"
-
-enum { SWITCHES_MAX = 3 };
-
-/* Switches, and what a job calls them. */
-struct switches {
-    struct loop_switch *ls[SWITCHES_MAX];
-    int n;
-    char list[SWITCHES_MAX * INET_ADDRSTRLEN];
-};
 
 static struct switches start_with(const struct loop_switch_config *config, int n)
 {
     struct switches s = {0};
-    for (; s.n < n; s.n++) {
-        s.ls[s.n] = loop_switch_start(config);
-        if (s.n > 0)
-            strcat(s.list, ",");
-        strcat(s.list, loop_switch_ip(s.ls[s.n]));
-    }
+    while (s.n < n)
+        switches_add(&s, config);
     return s;
 }
 
 static struct switches start(int n)
 {
     return start_with(&(struct loop_switch_config){.seed = seed}, n);
-}
-
-static void stop(struct switches *s)
-{
-    for (int i = 0; i < s->n; i++)
-        loop_switch_stop(s->ls[i]);
 }
 
 static struct crew crew_at_all(int size, const struct switches *s, const char *job, crew_fn *work, void *arg)
@@ -54,13 +35,7 @@ static size_t most(void)
 static int sum_all_sizes(struct crew_member *m)
 {
     const size_t counts[] = {0, 1, 15, 16, 17, 32, 33, 340, 360, 700, 731, 5000, most()};
-    static const enum swagg_type types[] = {SWAGG_F32, SWAGG_I32, SWAGG_F64, SWAGG_U8, SWAGG_C128};
-    int rc = 0;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts && rc == 0; i++)
-        for (size_t type = 0; type < sizeof types / sizeof *types && rc == 0; type++)
-            rc = crew_sum(m, &(struct tensor){.type = types[type], .count = counts[i], .seed = seed},
-                          (i + type) % 3 == 0 ? 1 : -1, type % 2 == 0);
-    return rc == 0 ? crew_sum_vector(m, 20, 423) : rc;
+    return crew_sum_sizes(m, counts, sizeof counts / sizeof *counts);
 }
 
 TEST(sums_are_those_of_one_switch)
@@ -71,7 +46,7 @@ TEST(sums_are_those_of_one_switch)
         crew_succeed(&crew);
         for (int i = 0; i < n; i++)
             CU_ASSERT(loop_switch_packets(s.ls[i]) > 4 * 5 * most() / 365 / (unsigned)n);
-        stop(&s);
+        switches_stop(&s);
     }
 }
 
@@ -82,7 +57,7 @@ TEST(packets_are_lost_at_all_of_them)
     struct crew crew = crew_at_all(3, &s, "lossy", sum_all_sizes, NULL);
     crew.options.reduce = SWAGG_REDUCE_BUFFERED;
     crew_succeed(&crew);
-    stop(&s);
+    switches_stop(&s);
 }
 
 /* The exponent of each block goes ahead of it, to the same switch. */
@@ -94,7 +69,7 @@ TEST(scaled_numbers_are_summed)
         crew.options.numbers = numbers;
         crew_succeed(&crew);
     }
-    stop(&s);
+    switches_stop(&s);
 }
 
 static bool has_said(struct crew_member *m, const char *text)
@@ -136,8 +111,7 @@ TEST(links_have_shares_by_measure)
     const struct impair_config far = {
         .rate = {[IMPAIR_REORDER] = {.probability = 1}}, .hold_frames = UINT32_MAX, .hold_for = 2000000};
     struct switches s = start(1);
-    s.ls[s.n] = loop_switch_start(&(struct loop_switch_config){.seed = seed, .out = far});
-    strcat(strcat(s.list, ","), loop_switch_ip(s.ls[s.n++]));
+    switches_add(&s, &(struct loop_switch_config){.seed = seed, .out = far});
     struct crew crew = crew_at_all(3, &s, "rates", sum_until_divided, NULL);
     crew.options.window = 8;
     crew_succeed(&crew);
@@ -145,7 +119,7 @@ TEST(links_have_shares_by_measure)
         CU_ASSERT(first_share(&crew.member[r]) > 0);
         CU_ASSERT_EQUAL(first_share(&crew.member[r]), first_share(&crew.member[0]));
     }
-    stop(&s);
+    switches_stop(&s);
 }
 
 /* What two ranks call differently is named as they called it, whole. */
@@ -159,14 +133,8 @@ TEST(different_calls_are_named)
 {
     struct switches s = start(2);
     struct crew crew = crew_at_all(3, &s, "mismatch", differ, NULL);
-    crew_run(&crew);
-    for (int r = 0; r < 3; r++) {
-        const struct crew_member *m = &crew.member[r];
-        CU_ASSERT_EQUAL(m->opened < 0 ? m->opened : m->status, SWAGG_ERR_MISMATCH);
-        CU_ASSERT(says(m->error, "allreduce of 5000 float32"));
-        CU_ASSERT(says(m->error, "allreduce of 4000 float32"));
-    }
-    stop(&s);
+    crew_disagree(&crew, "allreduce of 5000 float32", "allreduce of 4000 float32");
+    switches_stop(&s);
 }
 
 /* Of two ranks one names them the other way round: then each switch would add different parts. Whoever comes
@@ -187,7 +155,7 @@ static bool names_another_order(int deadline_ms)
     crew_join(&other);
     const char *words = "wants this switch behind its second link, rank";
     const bool named = strstr(one.member[0].error, words) || strstr(other.member[1].error, words);
-    stop(&s);
+    switches_stop(&s);
     return crew_told(&one, one.member[0].opened < 0 && other.member[1].opened < 0 && named);
 }
 
@@ -199,11 +167,7 @@ TEST(another_order_is_refused)
 /* One of them is killed in the midst of calls, and started again. */
 static int sum_often(struct crew_member *m)
 {
-    int rc = 0;
-    for (int i = 0; i < 20 && rc == 0; i++)
-        rc = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 20000, .seed = seed + (uint64_t)i}, -1,
-                      false);
-    return rc;
+    return crew_sum_in_a_row(m, 20, &(struct tensor){.type = SWAGG_F32, .count = 20000});
 }
 
 TEST(one_of_them_restarts)
@@ -216,7 +180,7 @@ TEST(one_of_them_restarts)
     loop_switch_restart_there(s.ls[1], 100, 0);
     crew_end_well(&crew);
     CU_ASSERT_EQUAL(crew.member[0].stats.resumed, 1);
-    stop(&s);
+    switches_stop(&s);
 }
 
 static void refuses(struct swagg_options options, const char *why)

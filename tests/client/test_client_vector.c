@@ -8,6 +8,8 @@
 #include "random.h"
 #include "unit.h"
 
+EACH_TEST(start_switch, stop_switch)
+
 enum { GAP = 8 };
 
 /* A tensor in n segments, in any order of memory, with gaps; every other one is summed in place. */
@@ -112,13 +114,11 @@ static int sum_all_cuts(struct crew_member *m)
 
 TEST(tensors_posted_together_are_summed)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (unsigned checksum = SWAGG_CHECKSUM_NONE; checksum <= SWAGG_CHECKSUM_CRC32C; checksum++) {
-        struct crew crew = crew_of(3, ls, "vector", sum_all_cuts, NULL);
+        struct crew crew = crew_of(3, the_switch, "vector", sum_all_cuts, NULL);
         crew.options.checksum = checksum;
         crew_succeed(&crew);
     }
-    loop_switch_stop(ls);
 }
 
 static int sum_ten_thousand(struct crew_member *m)
@@ -136,11 +136,10 @@ TEST(ten_thousand_survive_losses)
 /* 161 of 10 elements: 1610 elements fit five packets, the first of them with 360, the others with 365. */
 TEST(small_tensors_share_packets)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     float data[161][10] = {0};
     struct swagg_segment segments[161];
     struct swagg_job *job = NULL;
-    struct crew one = crew_of(1, ls, "share", NULL, NULL);
+    struct crew one = crew_of(1, the_switch, "share", NULL, NULL);
     struct swagg_stats s = SWAGG_STATS_INIT;
     one.options.rank = 0;
     one.options.size = 1;
@@ -153,7 +152,6 @@ TEST(small_tensors_share_packets)
     CU_ASSERT_EQUAL(s.calls, 1);
     CU_ASSERT_EQUAL(s.elements, 1610);
     swagg_close(job);
-    loop_switch_stop(ls);
 }
 
 /* To its peers a vector call is an allreduce of as many elements: rank 0 makes that one. */
@@ -177,15 +175,8 @@ static int differ(struct crew_member *m)
 
 TEST(a_mismatch_names_the_elements_in_all)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(2, ls, "differ", differ, NULL);
-    crew_run(&crew);
-    for (unsigned r = 0; r < 2; r++) {
-        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_MISMATCH);
-        CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].error, "allreduce of 20 float32"));
-        CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].error, "allreduce of 21 float32"));
-    }
-    loop_switch_stop(ls);
+    struct crew crew = crew_of(2, the_switch, "differ", differ, NULL);
+    crew_disagree(&crew, "allreduce of 20 float32", "allreduce of 21 float32");
 }
 
 /* Refused are calls that would read or write what they must not; a good one after them still works. */

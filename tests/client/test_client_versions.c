@@ -6,6 +6,8 @@
 #include "crew.h"
 #include "unit.h"
 
+EACH_TEST(start_switch, stop_switch)
+
 /* The structs as a later version may have them. */
 struct longer_options {
     struct swagg_options known;
@@ -36,8 +38,7 @@ static int open_and_close(const struct swagg_options *o)
 
 TEST(what_the_caller_does_not_know_is_the_default)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct swagg_options o = good(ls);
+    struct swagg_options o = good(the_switch);
     memset((char *)&o + offsetof(struct swagg_options, mode), 0xff,
            sizeof o - offsetof(struct swagg_options, mode));
     o.struct_size = offsetof(struct swagg_options, mode);
@@ -45,13 +46,11 @@ TEST(what_the_caller_does_not_know_is_the_default)
     o.struct_size = sizeof o;
     o.key_file = NULL; /* a pointer is looked at */
     CU_ASSERT_EQUAL(open_and_close(&o), SWAGG_ERR_ARGUMENT);
-    loop_switch_stop(ls);
 }
 
 TEST(what_the_library_does_not_know_must_not_be_asked_for)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct longer_options o = {.known = good(ls)};
+    struct longer_options o = {.known = good(the_switch)};
     o.known.struct_size = sizeof o;
     CU_ASSERT_EQUAL(open_and_close(&o.known), SWAGG_OK);
     o.more = 1;
@@ -60,13 +59,11 @@ TEST(what_the_library_does_not_know_must_not_be_asked_for)
     o.known.struct_size = 0;
     CU_ASSERT_EQUAL(open_and_close(&o.known), SWAGG_ERR_ARGUMENT);
     CU_ASSERT_PTR_NOT_NULL(strstr(swagg_last_error(), "SWAGG_OPTIONS_DEFAULT"));
-    loop_switch_stop(ls);
 }
 
 TEST(so_much_of_the_statistics_is_written_as_the_caller_knows)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct swagg_options o = good(ls);
+    struct swagg_options o = good(the_switch);
     struct longer_stats stats;
     struct swagg_job *job;
     float x = 1;
@@ -89,14 +86,12 @@ TEST(so_much_of_the_statistics_is_written_as_the_caller_knows)
     CU_ASSERT_EQUAL(swagg_get_stats(job, &stats.known), SWAGG_ERR_ARGUMENT);
     CU_ASSERT_EQUAL(swagg_get_stats(NULL, &stats.known), SWAGG_ERR_ARGUMENT);
     swagg_close(job);
-    loop_switch_stop(ls);
 }
 
 /* What an older program does not know is not looked at. */
 TEST(a_shorter_how_is_taken)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct swagg_options o = good(ls);
+    struct swagg_options o = good(the_switch);
     struct swagg_post how = SWAGG_POST_DEFAULT;
     struct swagg_request *request;
     struct swagg_job *job;
@@ -112,7 +107,6 @@ TEST(a_shorter_how_is_taken)
     CU_ASSERT_EQUAL(swagg_post_allreduce(job, x, x, 64, SWAGG_F32, SWAGG_SUM, &how, &request),
                     SWAGG_ERR_ARGUMENT);
     swagg_close(job);
-    loop_switch_stop(ls);
 }
 
 TEST(the_version_is_one_word)
@@ -131,10 +125,9 @@ static int open_with(const struct swagg_word *words, size_t n)
 
 TEST(options_in_words_need_no_struct)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct swagg_word words[] = {
-        {"switch_ip", loop_switch_ip(ls)}, {"job", "words"}, {"size", "7"}, {"mode", "arrival"},
-        {"feedback_bytes", "5000000000"},  {"size", "1"}};
+        {"switch_ip", loop_switch_ip(the_switch)}, {"job", "words"}, {"size", "7"}, {"mode", "arrival"},
+        {"feedback_bytes", "5000000000"},          {"size", "1"}};
     enum { WORDS = sizeof words / sizeof words[0] };
     static const struct {
         struct swagg_word word;
@@ -156,7 +149,6 @@ TEST(options_in_words_need_no_struct)
         CU_ASSERT_PTR_NOT_NULL(strstr(swagg_last_error(), wrong[i].complaint));
     }
     CU_ASSERT_EQUAL(open_with(NULL, 1), SWAGG_ERR_ARGUMENT);
-    loop_switch_stop(ls);
 }
 
 TEST(options_have_variables)
