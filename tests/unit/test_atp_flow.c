@@ -1,58 +1,20 @@
 /* ATP in the daemon's data path: what workers send to a parameter server is summed on its way, and what the
  * server sends passes. Stations 0 and 1 are workers, station 2 is the server. */
-#include "atp/protocol.h"
 #include "atp/reasons.h"
-#include "control/static_jobs.h"
-#include "datapath_make.h"
-#include "kernels_chosen.h"
-#include "lcore_rig.h"
+#include "flow_rig.h"
 #include "net/ecn.h"
 #include "wire/atp.h"
 #include "wire/bytes.h"
 
 enum { SERVER = 2, WORDS = 16, BODY = 4 * WORDS, MAX_AGE_MS = 1, WORKER_PORT = 40000 };
 
-static struct datapath dp;
-static struct config cfg;
-static struct jobs jobs;
-static struct static_jobs fixed;
-static bool is_open;
-
-static void close_atp(void)
-{
-    if (!is_open)
-        return;
-    is_open = false;
-    CU_ASSERT_EQUAL(rig_drops(), 0);
-    static_jobs_close(&fixed);
-    jobs_free(&jobs);
-    classifier_free(&dp.classifier);
-    rig_close();
-}
-
-EACH_TEST(NULL, close_atp)
-
 static void open_atp_with(uint32_t aggregators, const char *more)
 {
-    const struct jobs_identity us = {.mac = rig_mac, .ip = rig_ip};
-    static const char yaml[] = "ports: [{device: kernel:a, name: a}]\nswitch: {ip: 10.0.0.254}\n"
-                               "atp: {aggregators: %u, max_age_ms: %u%s}\n";
     char text[256];
 
-    snprintf(text, sizeof(text), yaml, aggregators, MAX_AGE_MS, more);
-    CU_ASSERT_EQUAL_FATAL(config_load_text(&cfg, "test", text, NULL, NULL), 0);
-    close_atp();
-    rig_open();
-    is_open = true;
-    jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 8 << 20};
-    fixed = (struct static_jobs){.jobs = &jobs, .us = us};
-    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
+    snprintf(text, sizeof(text), "atp: {aggregators: %u, max_age_ms: 1%s}", aggregators, more);
+    flow_open(text);
     CU_ASSERT_EQUAL(fixed.n, aggregators > 0);
-    rig.engine.source[AGG_PROTOCOL_ATP_SWITCH] =
-        (struct engine_source){.table = &atp_switch_protocol, .jobs = &jobs.running[AGG_PROTOCOL_ATP_SWITCH]};
-    dp = (struct datapath){.mac = rig_mac, .ip = rig_ip, .rcu = rig_classifier.rcu};
-    CU_ASSERT_EQUAL_FATAL(datapath_make_classifier(&dp, &cfg), 0);
-    CU_ASSERT_EQUAL_FATAL(classifier_publish(&rig_classifier, classifier_table(&dp.classifier)), 0);
     for (unsigned s = 0; s < RIG_PORTS; s++)
         bridge_learn(rig_bridge, rig_station(s).mac.addr_bytes, (uint8_t)s);
 }

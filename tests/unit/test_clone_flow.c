@@ -1,12 +1,7 @@
 /* Frames that may not be touched, in the daemon: each is forwarded as it came, and a copy of what it carries
  * is summed. Stations 0 and 1 are the workers, station 2 is the host and the collector. */
-#include "clone/protocol.h"
 #include "clone/reasons.h"
-#include "clone/terms.h"
-#include "control/static_jobs.h"
-#include "datapath_make.h"
-#include "kernels_chosen.h"
-#include "lcore_rig.h"
+#include "flow_rig.h"
 #include "port/linux/gso.h"
 #include "wire/hostagg.h"
 
@@ -23,60 +18,17 @@ enum {
     MS = 1000000
 };
 
-static struct config cfg;
-static struct datapath dp;
-static pthread_mutex_t shown = PTHREAD_MUTEX_INITIALIZER;
-static struct static_jobs fixed;
-
-static void open_flow(bool little)
+static void open_flow(const char *byte_order)
 {
-    const struct jobs_identity us = {.mac = rig_mac, .ip = rig_ip};
-    struct config_clone *c = &cfg.clone[0];
-    struct cln_terms terms = {.code = agg_code(AGG_F32, AGG_SUM),
-                              .collector = true,
-                              .slots = SLOTS,
-                              .chunk_bytes = 4 * FLOATS,
-                              .missing_after_ms = 100,
-                              .layout = {.ether_type = ETHER_TYPE,
-                                         .sequence_at = SEQUENCE_AT,
-                                         .little = little,
-                                         .elements_at = ELEMENTS_AT}};
+    char list[512];
 
-    rig_open();
-    cfg.clone_jobs = 1;
-    *c = (struct config_clone){.common = {.quiet_ms = QUIET_MS, .workers = 2},
-                               .ether_type = ETHER_TYPE,
-                               .slots = SLOTS,
-                               .sequence_at = SEQUENCE_AT,
-                               .little = little,
-                               .has_collector = true,
-                               .collector = {.ip = rig_station(HOST).ip, .port = UDP_PORT}};
-    memcpy(terms.layout.host, rig_station(HOST).mac.addr_bytes, 6);
-    cln_terms_build(&c->common.terms, &terms);
-    memcpy(c->host, rig_station(HOST).mac.addr_bytes, 6);
-    memcpy(c->collector.mac, c->host, 6);
-    for (unsigned w = 0; w < 2; w++)
-        memcpy(c->worker[w], rig_station(w).mac.addr_bytes, 6);
-    dp = (struct datapath){.mac = rig_mac, .ip = rig_ip, .rcu = rig_classifier.rcu};
-    dp.jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 8 << 20};
-    fixed = (struct static_jobs){.jobs = &dp.jobs, .us = us, .shown = &shown};
-    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
-    CU_ASSERT_EQUAL_FATAL(datapath_make_classifier(&dp, &cfg), 0);
-    rig.receive.classifier = &dp.classifier;
-    rig.engine.source[AGG_PROTOCOL_CLONE] =
-        (struct engine_source){.table = &cln_protocol, .jobs = &dp.jobs.running[AGG_PROTOCOL_CLONE]};
+    snprintf(
+        list, sizeof(list),
+        "clone: [{host: %s, workers: [%s, %s], slots: 4, sequence_at: 16, byte_order: %s, quiet_ms: 1000, "
+        "collector: %s}]",
+        FLOW_MAC(2), FLOW_MAC(0), FLOW_MAC(1), byte_order, FLOW_HOST(2, 6000));
+    flow_open(list);
 }
-
-static void close_flow(void)
-{
-    CU_ASSERT_EQUAL(rig_drops(), 0);
-    static_jobs_close(&fixed);
-    jobs_free(&dp.jobs);
-    classifier_free(&dp.classifier);
-    rig_close();
-}
-
-EACH_TEST(NULL, close_flow)
 
 static struct rte_mbuf *frame_from(unsigned station, uint16_t ether_type, uint32_t sequence, float value)
 {
@@ -122,7 +74,7 @@ TEST(frames_pass_as_they_came_and_the_collector_gets_the_sum)
     uint8_t frame[2048];
     float sum;
 
-    open_flow(false);
+    open_flow("big");
     pass(0, ETHER_TYPE, rte_cpu_to_be_32(9), 3);
     CU_ASSERT_EQUAL(verdicts(CLN_HELD), 1);
     rig_receive(1, frame_from(1, ETHER_TYPE, rte_cpu_to_be_32(9), 4));
@@ -143,7 +95,7 @@ TEST(frames_pass_as_they_came_and_the_collector_gets_the_sum)
 
 TEST(other_frames_pass_unseen)
 {
-    open_flow(false);
+    open_flow("big");
     pass(0, ETHER_TYPE + 1, 0, 3);
     CU_ASSERT_EQUAL(verdicts(CLN_HELD), 0);
     pass(1, ETHER_TYPE, 0, 3);
@@ -159,7 +111,7 @@ TEST(merged_frames_pass_as_they_came)
 {
     struct rte_mbuf *m = frame_from(0, ETHER_TYPE, 0, 3);
 
-    open_flow(false);
+    open_flow("big");
     m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
     m->tso_segsz = FRAME;
     m->hash.usr = VIRTIO_NET_HDR_GSO_TCPV4;
@@ -178,7 +130,7 @@ TEST(numbers_in_little_endian)
     const struct frame_end host = rig_station(HOST);
     const struct classifier_rule *rule;
 
-    open_flow(true);
+    open_flow("little");
     rule = classifier_find(classifier_table(&dp.classifier),
                            classifier_passing(0, &host.mac, RTE_BE16(ETHER_TYPE)));
     CU_ASSERT_PTR_NOT_NULL_FATAL(rule);
@@ -196,7 +148,7 @@ TEST(numbers_in_little_endian)
 
 TEST(a_quiet_job_starts_over)
 {
-    open_flow(false);
+    open_flow("big");
     pass(0, ETHER_TYPE, rte_cpu_to_be_32(1000), 3);
     pass(1, ETHER_TYPE, rte_cpu_to_be_32(1), 3); /* of another slot */
     pass(1, ETHER_TYPE, rte_cpu_to_be_32(996), 3);

@@ -1,61 +1,22 @@
 /* Host-addressed aggregation in the daemon: what workers send to a host is taken out of its way, summed, and
  * answered. The job comes from a configuration; the workers are stations 0 and 1, the host is station 2. */
-#include "control/static_jobs.h"
-#include "datapath_make.h"
+#include "flow_rig.h"
 #include "hostagg/protocol.h"
 #include "hostagg/reasons.h"
-#include "hostagg/terms.h"
-#include "kernels_chosen.h"
-#include "lcore_rig.h"
+#include "wire/hostagg.h"
 
-enum { HOST = 2, NUMBER = 9, SLOTS = 2, FLOATS = 256, BYTES = 4 * FLOATS, UDP_PORT = 40000, ALL_PORTS = 3 };
+enum { HOST = 2, NUMBER = 9, FLOATS = 256, BYTES = 4 * FLOATS, UDP_PORT = 40000, ALL_PORTS = 3 };
 
-static struct config cfg;
-static struct jobs jobs;
-static struct static_jobs fixed;
+#define WORKERS "workers: [" FLOW_HOST(0, 40000) ", " FLOW_HOST(1, 40000) "]"
 
-static struct config_peer peer(unsigned station)
+static void open_flow(const char *host_gets)
 {
-    const struct frame_end end = rig_station(station);
-    struct config_peer p = {.ip = end.ip, .port = UDP_PORT};
+    char list[512];
 
-    memcpy(p.mac, end.mac.addr_bytes, sizeof(p.mac));
-    return p;
+    snprintf(list, sizeof(list), "hostagg: [{job: 9, slots: 2, elements: 256, host_gets: %s, host: %s, %s}]",
+             host_gets, FLOW_HOST(2, 40000), WORKERS);
+    flow_open(list);
 }
-
-static void open_flow(enum hag_host host_gets)
-{
-    const struct jobs_identity us = {.mac = rig_mac, .ip = rig_ip};
-    struct config_hostagg *h = &cfg.hostagg[0];
-    const struct hag_terms terms = {
-        .host = host_gets, .code = agg_code(AGG_F32, AGG_SUM), .slots = SLOTS, .chunk_bytes = BYTES};
-    const struct classifier_rule flow = {.taker = CLASSIFIER_PROTOCOL, .protocol = AGG_PROTOCOL_HOSTAGG};
-    const struct frame_end host = rig_station(HOST);
-
-    rig_open();
-    jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 8 << 20};
-    fixed = (struct static_jobs){.jobs = &jobs, .us = us};
-    cfg.hostagg_jobs = 1;
-    *h = (struct config_hostagg){
-        .number = NUMBER, .host = peer(HOST), .host_gets = host_gets, .common.workers = 2};
-    hag_terms_build(&h->common.terms, &terms);
-    h->worker[0] = peer(0);
-    h->worker[1] = peer(1);
-    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
-    rig.engine.source[AGG_PROTOCOL_HOSTAGG] =
-        (struct engine_source){.table = &hag_protocol, .jobs = &jobs.running[AGG_PROTOCOL_HOSTAGG]};
-    rig_classify(&host, &flow);
-}
-
-static void close_flow(void)
-{
-    CU_ASSERT_EQUAL(rig_drops(), 0);
-    static_jobs_close(&fixed);
-    jobs_free(&jobs);
-    rig_close();
-}
-
-EACH_TEST(NULL, close_flow)
 
 static struct rte_mbuf *gradient(unsigned station, uint8_t number, uint32_t sequence, float value)
 {
@@ -106,7 +67,7 @@ TEST(the_workers_hear_from_the_host_and_the_host_from_the_switch)
 {
     uint8_t frame[2048];
 
-    open_flow(HAG_HOST_HEARS);
+    open_flow("completion");
     CU_ASSERT_EQUAL(fixed.job[0].number, NUMBER);
     rig_receive(2, gradient(HOST, NUMBER, 0, 0)); /* no worker's: it would pass to itself */
     rig.counters.drop[2][DROP_SAME_PORT] = 0;     /* and so the switch learns where the host is */
@@ -124,7 +85,7 @@ TEST(a_host_that_was_never_heard_is_told_at_every_port)
 {
     uint8_t frame[2048];
 
-    open_flow(HAG_HOST_HEARS);
+    open_flow("completion");
     rig_receive(0, gradient(0, NUMBER, 0, 3));
     rig_receive(0,
                 gradient(1, NUMBER, 0, 4)); /* both workers by port 0: the others get what is for the host */
@@ -140,7 +101,7 @@ TEST(what_is_not_the_jobs_passes_to_the_host_as_it_came)
     uint8_t frame[2048], as_sent[2048];
     struct rte_mbuf *m;
 
-    open_flow(HAG_HOST_ABSENT);
+    open_flow("nothing");
     m = gradient(1, NUMBER + 1, 0, 3);
     memcpy(as_sent, rte_pktmbuf_mtod(m, void *), m->pkt_len);
     rig_receive(1, m);
@@ -159,7 +120,7 @@ TEST(what_is_not_the_jobs_passes_to_the_host_as_it_came)
 /* Also while the lcore has more to do than it can, and jobs are served in turns. */
 TEST(what_passes_takes_no_jobs_turn)
 {
-    open_flow(HAG_HOST_ABSENT);
+    open_flow("nothing");
     rig.engine.sharing = true;
     rig_steer(&rig.engine, AGG_PROTOCOL_HOSTAGG, &hag_protocol.shard_key, 0, gradient(7, NUMBER, 0, 3));
     engine_flush(&rig.engine);
@@ -176,17 +137,10 @@ TEST(what_passes_takes_no_jobs_turn)
 /* Whatever the number of shards. */
 TEST(packets_of_one_slot_have_one_owner)
 {
-    static struct datapath dp;
     const struct classifier_table *t;
 
-    open_flow(HAG_HOST_HEARS);
-    cfg.hostagg[1] = cfg.hostagg[0];
-    cfg.hostagg[1].host.port++;
-    cfg.hostagg_jobs = 2;
-    cfg.hostagg[0].slots = 2;
-    cfg.hostagg[1].slots = 8;
-    dp = (struct datapath){.mac = rig_mac, .ip = rig_ip, .rcu = rig_classifier.rcu};
-    CU_ASSERT_EQUAL_FATAL(datapath_make_classifier(&dp, &cfg), 0);
+    flow_open("hostagg: [{slots: 2, host: " FLOW_HOST(2, 40000) ", " WORKERS "}, {slots: 8, host: " FLOW_HOST(
+        2, 40001) ", " WORKERS "}]");
     t = classifier_table(&dp.classifier);
     CU_ASSERT(t->flows);
     for (unsigned i = 0; i < 4; i++) { /* to the hosts; their questions to the switch */
@@ -201,12 +155,11 @@ TEST(packets_of_one_slot_have_one_owner)
             CU_ASSERT_EQUAL(agg_shard_key(&rule->key, packet, sizeof(packet)), sequence % 2);
         }
     }
-    classifier_free(&dp.classifier);
 }
 
 TEST(the_job_was_heard_when_it_works)
 {
-    open_flow(HAG_HOST_ABSENT);
+    open_flow("nothing");
     static_jobs_tick(&fixed, 1000);
     CU_ASSERT_EQUAL(fixed.job[0].heard_at, 0);
     rig_receive(0, gradient(0, NUMBER, 0, 3));

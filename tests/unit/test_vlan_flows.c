@@ -1,110 +1,28 @@
 /* Host-addressed jobs and jobs of passing frames that lie in a VLAN: what is sent there is summed, the same
  * in another VLAN is not. Both jobs are in VLAN 20; worker 0 is behind port 1, worker 1 and the host behind
  * port 2. */
-#include "clone/protocol.h"
 #include "clone/reasons.h"
-#include "clone/terms.h"
-#include "control/static_jobs.h"
-#include "datapath_make.h"
-#include "hostagg/protocol.h"
+#include "flow_rig.h"
 #include "hostagg/reasons.h"
-#include "hostagg/terms.h"
-#include "kernels_chosen.h"
 #include "vlan_rig.h"
+#include "wire/hostagg.h"
 
-enum {
-    HOST = 2,
-    FLOATS = 32,
-    BYTES = 4 * FLOATS,
-    SLOTS = 4,
-    ETHER_TYPE = 0x88b5,
-    UDP_PORT = 40000,
-    ELEMENTS_AT = 64
-};
+enum { HOST = 2, FLOATS = 32, BYTES = 4 * FLOATS, ETHER_TYPE = 0x88b5, ELEMENTS_AT = 64 };
 
-static struct config cfg;
-static struct datapath dp;
-static struct static_jobs fixed;
-static const struct config_tenant lab = {.name = "lab", .weight = 1};
-
-static struct config_peer peer(unsigned station)
-{
-    const struct frame_end end = rig_station(station);
-    struct config_peer p = {.ip = end.ip, .port = UDP_PORT};
-
-    memcpy(p.mac, end.mac.addr_bytes, sizeof(p.mac));
-    return p;
-}
-
-static void describe_hostagg(struct config_hostagg *h)
-{
-    const struct hag_terms terms = {
-        .host = HAG_HOST_HEARS, .code = agg_code(AGG_F32, AGG_SUM), .slots = SLOTS, .chunk_bytes = BYTES};
-
-    *h = (struct config_hostagg){.host = peer(HOST),
-                                 .host_gets = HAG_HOST_HEARS,
-                                 .common = {.network = TWENTY, .workers = 2},
-                                 .slots = SLOTS};
-    hag_terms_build(&h->common.terms, &terms);
-    for (unsigned w = 0; w < 2; w++)
-        h->worker[w] = peer(w);
-}
-
-static void describe_clone(struct config_clone *c)
-{
-    struct cln_terms terms = {
-        .code = agg_code(AGG_F32, AGG_SUM),
-        .collector = true,
-        .slots = SLOTS,
-        .chunk_bytes = BYTES,
-        .missing_after_ms = 100,
-        .layout = {.ether_type = ETHER_TYPE, .sequence_at = 16, .elements_at = ELEMENTS_AT}};
-
-    *c = (struct config_clone){.common = {.network = TWENTY, .workers = 2},
-                               .ether_type = ETHER_TYPE,
-                               .slots = SLOTS,
-                               .sequence_at = 16,
-                               .has_collector = true,
-                               .collector = peer(HOST)};
-    memcpy(c->host, rig_station(HOST).mac.addr_bytes, 6);
-    memcpy(terms.layout.host, c->host, 6);
-    cln_terms_build(&c->common.terms, &terms);
-    for (unsigned w = 0; w < 2; w++)
-        memcpy(c->worker[w], rig_station(w).mac.addr_bytes, 6);
-}
-
+/* As vlan_config, with jobs. */
 static void open_jobs(void)
 {
     open_with_vlans();
-    cfg = vlan_config;
-    cfg.hostagg_jobs = cfg.clone_jobs = 1;
-    cfg.tenants = 1;
-    cfg.tenant[0] = lab;
-    describe_hostagg(&cfg.hostagg[0]);
-    cfg.hostagg[0].common.tenant = -1;
-    describe_clone(&cfg.clone[0]);
-    dp = (struct datapath){.mac = rig_mac, .ip = rig_ip, .rcu = rig_classifier.rcu};
-    dp.jobs = (struct jobs){.rcu = rig_classifier.rcu,
-                            .kernels = kernels_or_exit(),
-                            .bytes_max = 8 << 20,
-                            .quota = {.tenants = 1, .tenant = cfg.tenant}};
-    fixed = (struct static_jobs){.jobs = &dp.jobs, .us = {.mac = rig_mac, .ip = rig_ip}};
-    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
-    CU_ASSERT_EQUAL_FATAL(datapath_make_classifier(&dp, &cfg), 0);
-    rig.receive.classifier = &dp.classifier;
-    rig.engine.source[AGG_PROTOCOL_HOSTAGG] =
-        (struct engine_source){.table = &hag_protocol, .jobs = &dp.jobs.running[AGG_PROTOCOL_HOSTAGG]};
-    rig.engine.source[AGG_PROTOCOL_CLONE] =
-        (struct engine_source){.table = &cln_protocol, .jobs = &dp.jobs.running[AGG_PROTOCOL_CLONE]};
-}
-
-static void close_jobs(void)
-{
-    CU_ASSERT_EQUAL(rig_drops(), 0);
-    static_jobs_close(&fixed);
-    jobs_free(&dp.jobs);
-    classifier_free(&dp.classifier);
-    rig_close();
+    flow_make(
+        "ports: [{device: kernel:a, vlan: 10}, {device: kernel:b, trunk: [10, 20]}, "
+        "{device: kernel:c, vlan: 10, trunk: [20]}]\n"
+        "switch: {vlans: [{vlan: 10, ip: 10.0.0.254}, {vlan: 20, ip: 20.0.0.254}]}\n"
+        "tenants: [{name: lab, addresses: [10.0.0.0/8]}]\n"
+        "hostagg: [{vlan: 20, slots: 4, elements: 32, host: " FLOW_HOST(2, 40000) ", workers: [" FLOW_HOST(
+            0, 40000) ", " FLOW_HOST(1, 40000) "]}]\n"
+                                               "clone: [{vlan: 20, tenant: lab, slots: 4, sequence_at: 16, "
+                                               "host: " FLOW_MAC(2) ", workers: [" FLOW_MAC(0) ", " FLOW_MAC(
+                                                   1) "], collector: " FLOW_HOST(2, 40000) "}]\n");
 }
 
 static void put_floats(uint8_t *to, float value)
@@ -185,7 +103,6 @@ TEST(a_host_addressed_job_in_a_vlan)
     f = sent_in_20(2, 2); /* worker 1's sum, and the host's word that it is complete */
     CU_ASSERT_EQUAL(f->ip.src_addr, ip_in_20);
     CU_ASSERT(hag_parse(&p, f->payload, frame_payload_bytes(f)) && p.kind == HAG_DONE);
-    close_jobs();
 }
 
 TEST(a_job_of_passing_frames_in_a_vlan)
@@ -208,7 +125,6 @@ TEST(a_job_of_passing_frames_in_a_vlan)
     CU_ASSERT_EQUAL(f->ip.src_addr, ip_in_20);
     CU_ASSERT_FATAL(hag_parse(&p, f->payload, frame_payload_bytes(f)) && p.kind == HAG_SUM);
     CU_ASSERT_EQUAL(memcmp(p.body, &(float){7}, 4), 0);
-    close_jobs();
 }
 
 TEST(a_job_of_a_tenant)
@@ -216,5 +132,4 @@ TEST(a_job_of_a_tenant)
     open_jobs();
     CU_ASSERT_EQUAL(jobs_find(&dp.jobs, AGG_PROTOCOL_CLONE, fixed.job[1].number)->tenant, 0);
     CU_ASSERT_EQUAL(jobs_find(&dp.jobs, AGG_PROTOCOL_HOSTAGG, fixed.job[0].number)->tenant, -1);
-    close_jobs();
 }
