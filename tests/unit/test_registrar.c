@@ -1,5 +1,5 @@
 /* The registry in the daemon, without a network: messages come and go as frames, jobs become pools. */
-#include "lcore_rig.h"
+#include "registrar_rig.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,9 +7,6 @@
 
 #include "base/log.h"
 #include "control/guard.h"
-#include "control/registrar.h"
-#include "control/static_jobs.h"
-#include "kernels_chosen.h"
 #include "key_file.h"
 #include "monotonic.h"
 #include "registry/registry_reload.h"
@@ -18,58 +15,24 @@
 #include "terms_of.h"
 #include "wire/seal.h"
 
-enum { BOOT = 77, DATA_PORTS = 4 };
-
 static const struct agg_protocol *const spoken[] = {&sml_protocol, &tally};
 
-static struct jobs jobs;
-static struct lcores lcores = {.lcore = {&rig}}; /* the main one alone */
-static struct config cfg;
-static struct registrar *registrar;
 static uint32_t epoch; /* of the READY that was sent last */
 
 static void set_up(void)
 {
-    const struct registrar_parts parts = {.common = {.cfg = &cfg,
-                                                     .protocols = spoken,
-                                                     .protocols_known = RTE_DIM(spoken),
-                                                     .boot_id = BOOT,
-                                                     .data_ports = DATA_PORTS},
-                                          .lcores = &lcores,
-                                          .bridge = rig_bridge,
-                                          .jobs = &jobs};
-
-    jobs = (struct jobs){
-        .rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 16 << 20, .frames_max = 64};
-    CU_ASSERT_EQUAL_FATAL(registrar_open(&registrar, &parts), 0);
+    registrar_start(spoken, RTE_DIM(spoken), NULL);
 }
 
 static void open_registrar(void)
 {
     log_set_level(LOG_LEVEL_ERROR);
     rig_open();
-    memset(&cfg, 0, sizeof(cfg));
-    cfg.mtu = 1500;
-    cfg.tenants = 1;
-    cfg.tenant[0] = (struct config_tenant){.addresses = 1, .jobs = {.n = 1, .text = {"*"}}};
-    cfg.pool.slots_per_job = 16;
-    cfg.limits.jobs = 4;
-    cfg.limits.jobs_per_host = 4;
-    cfg.limits.workers = 2;
-    cfg.timers.lost_after_ms = 600000; /* nothing here waits for time */
-    cfg.timers.forming_s = 600;
+    registrar_configure();
     set_up();
 }
 
-static void close_registrar(void)
-{
-    registrar_close(registrar);
-    jobs_free(&jobs);
-    CU_ASSERT_EQUAL(jobs.bytes, 0);
-    rig_close();
-}
-
-EACH_TEST(open_registrar, close_registrar)
+EACH_TEST(open_registrar, registrar_stop)
 
 static struct agg_terms switchml_terms(void)
 {
@@ -299,7 +262,7 @@ TEST(what_comes_back_counts_against_its_one_host)
     m = sent(0);
     CU_ASSERT_EQUAL_FATAL(m.head.type, CTL_READY);
     CU_ASSERT_EQUAL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, m.ready.job)->founder, rig_station(0).ip);
-    close_registrar();
+    registrar_stop();
     open_registrar();
     come_back(0, 2);
     sent(0);

@@ -1,31 +1,24 @@
 /* A job that goes on to a switch above, in the daemon, without a network: the parent is found, messages and
  * packets go up and come down as frames. */
-#include "lcore_rig.h"
+#include "registrar_rig.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/uplink_ports.h"
 #include "bridge/neighbours.h"
-#include "control/registrar.h"
-#include "control/static_jobs.h"
-#include "kernels_chosen.h"
 #include "monotonic.h"
 #include "net/arp.h"
 #include "registry/registry_reload.h"
 #include "terms_of.h"
 #include "wire/path.h"
 
-enum { BOOT = 77, DATA_PORTS = 4, PARENT = 9, ABOVE = 2 /* the parent's port */, PARENTS_JOB = 7, BODY = 64 };
+enum { PARENT = 9, ABOVE = 2 /* the parent's port */, PARENTS_JOB = 7, BODY = 64 };
 
 static const struct agg_protocol *const spoken[] = {&sml_protocol};
 
-static struct jobs jobs;
-static struct lcores lcores = {.lcore = {&rig}}; /* the main one alone */
-static struct config cfg;
 static struct neighbours neighbours;
 static struct uplinks uplinks;
-static struct registrar *registrar;
 static uint64_t ports;
 static uint8_t frame[2048];
 
@@ -46,41 +39,18 @@ static struct frame_end parent(uint16_t udp_port)
     return end;
 }
 
-static void configure(void)
-{
-    memset(&cfg, 0, sizeof(cfg));
-    cfg.mtu = 1500;
-    cfg.has_ip = true;
-    cfg.ip = rig_ip;
-    cfg.tenants = 1;
-    cfg.tenant[0] = (struct config_tenant){.addresses = 1, .jobs = {.n = 1, .text = {"*"}}};
-    cfg.pool.slots_per_job = 16;
-    cfg.limits.jobs = cfg.limits.jobs_per_host = 4;
-    cfg.limits.workers = 2;
-    cfg.timers.lost_after_ms = 600000; /* nothing here waits for time */
-    cfg.timers.forming_s = 600;
-    cfg.uplinks = 1;
-    cfg.uplink[0] = (struct config_uplink){
-        .parent = parent(0).ip, .jobs = {.n = 1, .text = {"up-*"}}, .tenants = UINT64_MAX};
-}
-
 static void open_switch(void)
 {
     parent_mac = 0;
     ports = RTE_BIT64(RIG_PORTS) - 1;
     rig_open();
 
-    const struct registrar_parts parts = {.common = {.cfg = &cfg,
-                                                     .protocols = spoken,
-                                                     .protocols_known = RTE_DIM(spoken),
-                                                     .boot_id = BOOT,
-                                                     .data_ports = DATA_PORTS},
-                                          .lcores = &lcores,
-                                          .bridge = rig_bridge,
-                                          .jobs = &jobs,
-                                          .uplinks = &uplinks};
-
-    configure();
+    registrar_configure();
+    cfg.has_ip = true;
+    cfg.ip = rig_ip;
+    cfg.uplinks = 1;
+    cfg.uplink[0] = (struct config_uplink){
+        .parent = parent(0).ip, .jobs = {.n = 1, .text = {"up-*"}}, .tenants = UINT64_MAX};
     neighbours = (struct neighbours){0};
     rig.host.neighbours = &neighbours;
     uplinks = (struct uplinks){.post = {.host = &rig.host, .bridge = rig_bridge},
@@ -89,23 +59,14 @@ static void open_switch(void)
                                .ports = &ports,
                                .probe_port = SML_PORT_FIRST};
     uplinks_init(&uplinks, &cfg);
-    jobs = (struct jobs){
-        .rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 16 << 20, .frames_max = 64};
     rig.engine.source[engine_from_members(AGG_PROTOCOL_SWITCHML)].jobs = &jobs.running[AGG_PROTOCOL_SWITCHML];
     rig.engine.source[engine_from_parent(AGG_PROTOCOL_SWITCHML, 0)] = (struct engine_source){
         .table = &sml_protocol, .jobs = &jobs.above[0][AGG_PROTOCOL_SWITCHML], .parent = true};
     rig.engine.egress.data_ports = DATA_PORTS;
-    CU_ASSERT_EQUAL_FATAL(registrar_open(&registrar, &parts), 0);
+    registrar_start(spoken, RTE_DIM(spoken), &uplinks);
 }
 
-static void close_switch(void)
-{
-    registrar_close(registrar);
-    jobs_free(&jobs);
-    rig_close();
-}
-
-EACH_TEST(open_switch, close_switch)
+EACH_TEST(open_switch, registrar_stop)
 
 static void tick(void)
 {

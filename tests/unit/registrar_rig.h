@@ -1,0 +1,58 @@
+/* The registry in the daemon, on the rig of lcore_rig.h: messages come and go as frames, jobs become pools.
+ */
+#ifndef SWAGG_TESTS_REGISTRAR_RIG_H
+#define SWAGG_TESTS_REGISTRAR_RIG_H
+
+#include "control/registrar.h"
+#include "control/static_jobs.h"
+#include "kernels_chosen.h"
+#include "lcore_rig.h"
+
+enum { BOOT = 77, DATA_PORTS = 4 };
+
+static struct jobs jobs;
+static struct lcores lcores = {.lcore = {&rig}}; /* the main one alone */
+static struct config cfg;
+static struct registrar *registrar;
+
+/* A switch whose jobs anybody may join. */
+static inline void registrar_configure(void)
+{
+    cfg = (struct config){
+        .mtu = 1500,
+        .tenants = 1,
+        .tenant = {{.addresses = 1, .jobs = {.n = 1, .text = {"*"}}}},
+        .pool.slots_per_job = 16,
+        .limits = {.jobs = 4, .jobs_per_host = 4, .workers = 2},
+        .timers = {.lost_after_ms = 600000 /* nothing here waits for time */, .forming_s = 600},
+    };
+}
+
+/* As cfg says, on a rig that is open. uplinks: NULL, or to switches above. */
+static inline void registrar_start(const struct agg_protocol *const protocols[], unsigned known,
+                                   struct uplinks *uplinks)
+{
+    const struct registrar_parts parts = {.common = {.cfg = &cfg,
+                                                     .protocols = protocols,
+                                                     .protocols_known = known,
+                                                     .boot_id = BOOT,
+                                                     .data_ports = DATA_PORTS},
+                                          .lcores = &lcores,
+                                          .bridge = rig_bridge,
+                                          .jobs = &jobs,
+                                          .uplinks = uplinks};
+
+    jobs = (struct jobs){
+        .rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 16 << 20, .frames_max = 64};
+    CU_ASSERT_EQUAL_FATAL(registrar_open(&registrar, &parts), 0);
+}
+
+static inline void registrar_stop(void)
+{
+    registrar_close(registrar);
+    jobs_free(&jobs);
+    CU_ASSERT_EQUAL(jobs.bytes, 0);
+    rig_close();
+}
+
+#endif
