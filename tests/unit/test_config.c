@@ -10,6 +10,7 @@
 #include "config_rig.h"
 #include "switchml/terms.h"
 
+/* What no line of a table says: docs/configuration.md has the rest, and is compared with the tables. */
 TEST(defaults)
 {
     const struct config c = good(PORT);
@@ -19,28 +20,8 @@ TEST(defaults)
     CU_ASSERT_STRING_EQUAL(c.port[0].device, "net_af_packet0,iface=a");
     CU_ASSERT(!(impair_active(&c.port[0].impair.rx) || impair_active(&c.port[0].impair.tx)));
     CU_ASSERT(!(c.has_mac || c.has_ip || c.has_placement));
-    CU_ASSERT_EQUAL(c.mtu, 1500);
-    CU_ASSERT_EQUAL(c.pool.slots_per_job, 1024);
-    CU_ASSERT_EQUAL(c.pool.megabytes, 64);
-    CU_ASSERT(c.pool.delays);
-    CU_ASSERT_EQUAL(c.limits.jobs, 16);
-    CU_ASSERT_EQUAL(c.limits.jobs_per_host, 0);
-    CU_ASSERT_EQUAL(c.limits.workers, 64);
-    CU_ASSERT_EQUAL(c.timers.lost_after_ms, 5000);
-    CU_ASSERT_EQUAL(c.timers.forming_s, 600);
-    CU_ASSERT_EQUAL(c.timers.late_ends_s, 0);
-    CU_ASSERT_EQUAL(c.timers.mac_age_s, 300);
-    CU_ASSERT_EQUAL(c.memory.mode, CONFIG_MEMORY_AUTO);
-    CU_ASSERT_EQUAL(c.memory.megabytes, 320);
-    CU_ASSERT_EQUAL(c.idle.spin, 1000);
-    CU_ASSERT_EQUAL(c.idle.max_sleep_us, 1000);
+    CU_ASSERT(c.mtu == 1500 && c.pool.delays && c.memory.mode == CONFIG_MEMORY_AUTO);
     CU_ASSERT_EQUAL(c.idle.until_due_us, 100000);
-    CU_ASSERT_EQUAL(c.log_level, LOG_LEVEL_NOTICE);
-    CU_ASSERT_EQUAL(c.seed, 1);
-    CU_ASSERT_EQUAL(c.link_local, CONFIG_LINK_LOCAL_STP);
-    CU_ASSERT(c.loops.find && c.loops.probe_s == 0 && c.loops.block_s == 60);
-    for (enum config_storm_kind kind = 0; kind < CONFIG_STORM_KINDS; kind++)
-        CU_ASSERT_EQUAL(c.port[0].storm.frames[kind], 0);
 }
 
 static void clash(const char *device, const char *other, const char *shared)
