@@ -11,6 +11,13 @@ enum { PUBLISHED = 10, PROTOCOL = 3, OTHERS = 2, PORT = 100, TYPE = 0x88b5 };
 static struct classifier classifier;
 static struct classifier_table table; /* large */
 
+static void clear(void)
+{
+    table = (struct classifier_table){0};
+}
+
+EACH_TEST(clear, NULL)
+
 static struct classifier_rule rule(unsigned protocol)
 {
     return (struct classifier_rule){.taker = CLASSIFIER_PROTOCOL, .protocol = protocol};
@@ -30,7 +37,6 @@ TEST(a_rule_is_about_ports_of_the_switch)
 {
     const struct classifier_rule one = rule(PROTOCOL);
 
-    table = (struct classifier_table){0};
     CU_ASSERT(classifier_add_own(&table, PORT, PORT + 3, &one));
     CU_ASSERT(table.rules == 4 && !table.flows && !table.passings);
     for (uint16_t port = PORT - 1; port <= PORT + 4; port++)
@@ -59,7 +65,6 @@ TEST(rules_about_neighbouring_ports_are_apart)
     const struct classifier_rule one = rule(PROTOCOL);
     unsigned passed = 0;
 
-    table = (struct classifier_table){0};
     CU_ASSERT(classifier_add_own(&table, FIRST, FIRST + PORTS - 1, &one));
     for (unsigned port = FIRST; port < FIRST + PORTS; port++)
         passed += passed_by(classifier_own(rte_cpu_to_be_16((uint16_t)port)));
@@ -70,7 +75,6 @@ TEST(or_about_a_port_of_another_host)
 {
     const struct classifier_rule one = rule(PROTOCOL);
 
-    table = (struct classifier_table){0};
     CU_ASSERT(classifier_add(&table, classifier_flow(1, OTHERS, RTE_BE16(PORT)), &one));
     CU_ASSERT(table.flows && !table.passings);
     CU_ASSERT_EQUAL(taken_by(classifier_flow(1, OTHERS, RTE_BE16(PORT))), PROTOCOL);
@@ -84,7 +88,6 @@ TEST(or_about_frames_to_a_station)
 {
     const struct classifier_rule one = rule(PROTOCOL);
 
-    table = (struct classifier_table){0};
     CU_ASSERT(classifier_add(&table, classifier_passing(1, &station, TYPE), &one));
     CU_ASSERT(!table.flows && table.passings);
     CU_ASSERT_EQUAL(taken_by(classifier_passing(1, &station, TYPE)), PROTOCOL);
@@ -97,7 +100,6 @@ TEST(the_first_rule_about_a_target_counts)
 {
     const struct classifier_rule one = rule(1), all = rule(2);
 
-    table = (struct classifier_table){0};
     CU_ASSERT(classifier_add_own(&table, 5, 5, &one) && classifier_add_own(&table, 4, 6, &all));
     CU_ASSERT_EQUAL(taken_by(classifier_own(RTE_BE16(5))), 1);
     CU_ASSERT_EQUAL(taken_by(classifier_own(RTE_BE16(4))), 2);
@@ -112,7 +114,6 @@ static struct classifier_target numbered(unsigned i)
 
 TEST(a_table_has_room_for_so_many_rules)
 {
-    table = (struct classifier_table){0};
     for (unsigned i = 0; i < CLASSIFIER_RULES_MAX; i++) {
         const struct classifier_rule one = rule(i + 1);
 

@@ -41,6 +41,8 @@ static void open_pipes(void)
     frames_wait[1] = empty[0];
 }
 
+EACH_TEST(open_pipes, NULL)
+
 TEST(it_spins_before_it_naps)
 {
     const struct lcore_pace pace = {.spin = 40, .max_sleep_us = 1000}, never = {.spin = 40};
@@ -71,7 +73,6 @@ static unsigned naps(const struct port_device *device, uint32_t max_sleep_us)
 
 TEST(it_naps_early_where_others_compute_and_a_frame_can_wake_it)
 {
-    open_pipes();
     CU_ASSERT(naps(&with_fd, 1000) > 10);
     CU_ASSERT_EQUAL(naps(&with_fd, 0), 0); /* it never may */
     CU_ASSERT_EQUAL(naps(&without, 1000), 0);
@@ -161,7 +162,6 @@ TEST(a_program_that_computes_is_offered_nothing)
 TEST(where_others_want_the_cpu_it_spins_no_longer_than_a_sleep_costs)
 {
     const struct lcore_pace pace = {.spin = 1000000, .max_sleep_us = 1000};
-    open_pipes();
     struct idle idle = idle_of(&with_fd, 1);
 
     idle.offer.contended_until_ns = UINT64_MAX;
@@ -204,7 +204,6 @@ TEST(who_is_woken_for_all_its_work_sleeps_until_something_is_due)
         .port = ports, .queues = 2, .queue = {{.port = 0, .queue = 1}, {.port = 1, .queue = 0}}};
     const struct receive neither = {.queues = 0};
 
-    open_pipes();
     CU_ASSERT_EQUAL(first_nap_ns(&frames, UINT64_MAX), 100000000);
     CU_ASSERT_EQUAL(first_nap_ns(&neither, UINT64_MAX), 100000000);
     CU_ASSERT_EQUAL(first_nap_ns(&frames, 70000), 70000);
@@ -216,7 +215,6 @@ TEST(who_is_woken_for_all_its_work_sleeps_until_something_is_due)
 /* If it did not, this test would take an hour. */
 TEST(a_frame_ends_a_nap)
 {
-    open_pipes();
     struct idle waked = idle_of(&with_fd, 0), undisturbed = idle_of(&with_fd, 1);
 
     CU_ASSERT_EQUAL(waked.fds, 2);
@@ -242,7 +240,6 @@ static void *leave(void *unused)
 /* Each nap would last an hour: whatever is left between the last look and the nap ends it, too. */
 TEST(whatever_is_left_for_it_ends_a_nap)
 {
-    open_pipes();
     struct idle idle = idle_of(&with_fd, 1);
     pthread_t other;
     unsigned seen = 0;

@@ -143,9 +143,8 @@ static bool is_cut_off(int fd)
 
 TEST(requests_are_answered_one_after_another)
 {
-    int fd;
+    const int fd = client();
 
-    fd = client();
     say(fd, "a\n");
     CU_ASSERT(hears(fd, "<a>\n"));
     say(fd, "b\nc\nd");
@@ -160,10 +159,8 @@ TEST(requests_are_answered_one_after_another)
 TEST(a_line_that_does_not_end_is_cut_off)
 {
     char line[REQUEST_BYTES_MAX + 1];
-    int fd, other;
+    const int fd = client(), other = client();
 
-    fd = client();
-    other = client();
     memset(line, 'x', sizeof(line));
     line[REQUEST_BYTES_MAX] = '\n'; /* the longest that is allowed */
     CU_ASSERT_EQUAL(send(fd, line, sizeof(line), 0), (ssize_t)sizeof(line));
@@ -182,9 +179,9 @@ TEST(a_line_that_does_not_end_is_cut_off)
 
 TEST(who_does_not_read_holds_up_nobody_and_is_cut_off)
 {
-    int deaf, other;
+    const int deaf = client();
+    int other;
 
-    deaf = client();
     say(deaf, "long\nnever\n");
     CU_ASSERT_EQUAL(asked, 1); /* the next one waits for the answer to be taken */
     other = client();
@@ -204,9 +201,8 @@ TEST(who_reads_slowly_gets_all_of_it)
     static char piece[1 << 16];
     size_t heard = 0;
     ssize_t n;
-    int fd;
+    const int fd = client();
 
-    fd = client();
     say(fd, "long\na\n");
     for (unsigned i = 0; i < LONG_ANSWER && heard < LONG_ANSWER; i++) {
         n = recv(fd, piece, sizeof(piece), MSG_DONTWAIT);
@@ -225,9 +221,8 @@ TEST(who_reads_slowly_gets_all_of_it)
 
 TEST(who_is_silent_is_cut_off)
 {
-    int fd;
+    const int fd = client();
 
-    fd = client();
     now += SERVER_SILENT_NS - 1;
     rounds();
     CU_ASSERT(!is_cut_off(fd));
@@ -296,9 +291,8 @@ TEST(who_connects_often_takes_no_place_of_others)
 
 TEST(no_answer_ends_the_connection)
 {
-    int fd;
+    const int fd = client();
 
-    fd = client();
     say(fd, "die\na\n");
     CU_ASSERT_EQUAL(asked, 1);
     CU_ASSERT(is_cut_off(fd));
@@ -307,10 +301,9 @@ TEST(no_answer_ends_the_connection)
 
 TEST(a_stream_follows_its_answer)
 {
-    int fd;
+    const int fd = client();
 
     flow = (struct flow){0};
-    fd = client();
     say(fd, "stream\na\n");
     CU_ASSERT(hears(fd, "<stream>\n"));
     flow.has = 5;

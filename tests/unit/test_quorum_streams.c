@@ -26,7 +26,6 @@ enum {
     COUNT_MAX = 300, /* elements */
     CHUNK_BYTES = 128,
     ROLL_MAX = COUNT_MAX,
-    PAYLOAD_MAX = SML_HEADER_BYTES + CHUNK_BYTES + 8 + XFER_TRAILER_MAX,
     STEPS_MAX = 200000,
     WEIGHTS = 7,
 };
@@ -446,12 +445,12 @@ static bool over(const struct world *w)
     return true;
 }
 
-static void choose_calls(struct world *w, unsigned most)
+static void choose_calls(struct world *w)
 {
     w->calls_count = 1 + (unsigned)draw(w, CALLS_MAX);
     for (unsigned c = 0; c < w->calls_count; c++) {
         const bool reduce = chance(w, 30), look_up = !reduce && chance(w, 25);
-        const uint64_t count = draw(w, most);
+        const uint64_t count = draw(w, COUNT_MAX);
         w->calls[c] = look_up ? (struct xfer_call){.collective = XFER_ALLREDUCE,
                                                    .type = w->cfg.table.code,
                                                    .op = SML_LOOK_UP,
@@ -471,8 +470,7 @@ struct totals {
 
 /* Plays the run that the seed decides; returns the steps it took. unready: the last rank never hears that the
  * job runs before the switch restarts. */
-static unsigned play(uint64_t seed, unsigned most, unsigned deaths, unsigned restart_at, bool unready,
-                     struct totals *t)
+static unsigned play(uint64_t seed, unsigned deaths, unsigned restart_at, bool unready, struct totals *t)
 {
     struct world *w = calloc(1, sizeof(*w));
 
@@ -500,7 +498,7 @@ static unsigned play(uint64_t seed, unsigned most, unsigned deaths, unsigned res
         .wait_ns = draw(w, 4) * 700000,
         .kernels = agg_kernels_get("scalar"),
     };
-    choose_calls(w, most);
+    choose_calls(w);
     for (unsigned r = 0; r < workers - unready; r++)
         open_stream(w, r);
     for (unsigned i = 0; i < deaths && i + w->cfg.quorum < workers; i++)
@@ -526,17 +524,23 @@ static unsigned play(uint64_t seed, unsigned most, unsigned deaths, unsigned res
     return steps;
 }
 
-TEST(sums_have_whom_they_name)
+/* Plays so many: in which ranks die, or the switch does. */
+static struct totals play_many(uint64_t first, unsigned n, bool deaths, bool restarts, bool unready)
 {
-    const uint64_t seed = rng_seed(1);
-    const unsigned n = unit_cases(1500);
+    const uint64_t seed = rng_seed(first);
     struct totals t = {0};
 
     for (unsigned i = 0; i < n; i++)
-        if (play(seed + i, COUNT_MAX, i % 3, 0, false, &t) == 0) {
-            CU_FAIL("see above");
-            return;
-        }
+        CU_ASSERT_FATAL(play(seed + i, deaths ? i % 3 : 0, restarts ? 1 + (i * 37) % 900 : 0, unready, &t) >
+                        0);
+    return t;
+}
+
+TEST(sums_have_whom_they_name)
+{
+    const unsigned n = unit_cases(1500);
+    const struct totals t = play_many(1, n, true, false, false);
+
     printf("(%" PRIu64 " chunks closed by quorum, %" PRIu64 " late, %" PRIu64 " straggled, %" PRIu64
            " elements missed, %" PRIu64 " calls left) ",
            t.closed_partly, t.late, t.straggled, t.missed, t.left);
@@ -547,30 +551,15 @@ TEST(sums_have_whom_they_name)
 /* No result that a rank has is made a second time. */
 TEST(so_they_do_when_the_switch_restarts)
 {
-    const uint64_t seed = rng_seed(70000);
-    const unsigned n = unit_cases(1500);
-    struct totals t = {0};
-
-    for (unsigned i = 0; i < n; i++)
-        if (play(seed + i, COUNT_MAX, 0, 1 + (i * 37) % 900, false, &t) == 0) {
-            CU_FAIL("see above");
-            return;
-        }
-    CU_ASSERT(t.closed_partly > 0);
+    CU_ASSERT(play_many(70000, unit_cases(1500), false, true, false).closed_partly > 0);
 }
 
 /* The others may have closed chunks without it, so a job that goes on must not take its first call for
  * theirs. */
 TEST(so_they_do_when_a_rank_had_not_begun)
 {
-    const uint64_t seed = rng_seed(140000);
     const unsigned n = unit_cases(500);
-    struct totals t = {0};
+    const uint64_t refused = play_many(140000, n, false, true, true).refused;
 
-    for (unsigned i = 0; i < n; i++)
-        if (play(seed + i, COUNT_MAX, 0, 1 + (i * 37) % 900, true, &t) == 0) {
-            CU_FAIL("see above");
-            return;
-        }
-    CU_ASSERT(t.refused > 0 && t.refused < n);
+    CU_ASSERT(refused > 0 && refused < n);
 }

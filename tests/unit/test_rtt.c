@@ -5,18 +5,18 @@
 
 static const uint64_t MS = 1000000, S = 1000000000;
 
-static struct xfer_rtt start(void)
-{
-    struct xfer_rtt r;
+static struct xfer_rtt r;
 
+static void start(void)
+{
     xfer_rtt_init(&r, 20 * MS, 2 * MS, 200 * MS);
-    return r;
 }
+
+EACH_TEST(start, NULL)
 
 TEST(what_is_0_has_a_default)
 {
-    const struct xfer_rtt said = start();
-    struct xfer_rtt r;
+    const struct xfer_rtt said = r;
 
     xfer_rtt_init(&r, 0, 0, 0);
     CU_ASSERT(r.first == said.first && r.min == said.min && r.max == said.max);
@@ -24,8 +24,6 @@ TEST(what_is_0_has_a_default)
 
 TEST(before_the_first_sample_the_timer_has_its_first_value)
 {
-    struct xfer_rtt r = start();
-
     CU_ASSERT_EQUAL(xfer_rtt_rto(&r), 20 * MS);
     CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 0), 20 * MS);
     CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 2), 80 * MS);
@@ -33,8 +31,6 @@ TEST(before_the_first_sample_the_timer_has_its_first_value)
 
 TEST(samples_make_mean_and_variance)
 {
-    struct xfer_rtt r = start();
-
     xfer_rtt_sample(&r, 8 * MS, 0); /* SRTT = R, RTTVAR = R/2 */
     CU_ASSERT_EQUAL(r.srtt, 8 * MS);
     CU_ASSERT_EQUAL(r.var, 4 * MS);
@@ -51,8 +47,6 @@ TEST(samples_make_mean_and_variance)
 
 TEST(the_timer_stays_within_its_bounds)
 {
-    struct xfer_rtt r = start();
-
     for (unsigned i = 0; i < 100; i++)
         xfer_rtt_sample(&r, 10000, i);
     CU_ASSERT_EQUAL(xfer_rtt_rto(&r), 2 * MS);
@@ -66,8 +60,6 @@ TEST(the_timer_stays_within_its_bounds)
 
 TEST(the_first_question_is_early_and_the_next_back_off)
 {
-    struct xfer_rtt r = start();
-
     for (unsigned i = 0; i < 100; i++)
         xfer_rtt_sample(&r, 100000, i);
     CU_ASSERT(xfer_rtt_interval(&r, 0) >= 200000);
@@ -82,8 +74,6 @@ TEST(the_first_question_is_early_and_the_next_back_off)
 /* Another rank's timer held a chunk up. If it is the path that has become longer, few more samples tell. */
 TEST(one_sample_says_little_and_several_say_all)
 {
-    struct xfer_rtt r = start();
-
     for (unsigned i = 0; i < 100; i++)
         xfer_rtt_sample(&r, 10000, i);
     xfer_rtt_sample(&r, 185 * MS, 100);
@@ -95,8 +85,6 @@ TEST(one_sample_says_little_and_several_say_all)
 
 TEST(the_base_is_the_smallest_of_late)
 {
-    struct xfer_rtt r = start();
-
     CU_ASSERT_EQUAL(r.base, 0);
     xfer_rtt_sample(&r, 300, 0);
     xfer_rtt_sample(&r, 100, 1);

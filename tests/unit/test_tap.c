@@ -40,23 +40,31 @@ static unsigned taken(void)
     return n;
 }
 
+static void open_tap(const struct tap_filter *filter, uint32_t snap, size_t room)
+{
+    tap_free(tap);
+    tap = tap_new(filter, snap, room);
+    rig_port[0].tap = tap;
+}
+
+static void close_tap(void)
+{
+    rig_port[0].tap = NULL;
+    tap_free(tap);
+    tap = NULL;
+    rig_close();
+}
+
+EACH_TEST(rig_open, close_tap)
+
 /* What the lcore captures of a gradient packet, a control message and another frame. */
 static unsigned captured(unsigned kinds)
 {
-    const struct tap_filter filter = {.kinds = kinds};
-    unsigned n;
-
-    rig_open();
-    tap = tap_new(&filter, SNAP, 1 << 20);
-    rig_port[0].tap = tap;
+    open_tap(&(struct tap_filter){.kinds = kinds}, SNAP, 1 << 20);
     rig_receive(0, frame_to(sml_protocol.udp_ports.first));
     rig_receive(0, frame_to(CTL_PORT));
     rig_receive(0, frame_to(7));
-    n = taken();
-    rig_port[0].tap = NULL;
-    tap_free(tap);
-    rig_close();
-    return n;
+    return taken();
 }
 
 TEST(frames_are_captured_by_kind)
@@ -70,12 +78,10 @@ TEST(frames_are_captured_by_kind)
 TEST(a_frame_is_cut_to_what_is_asked_for)
 {
     const struct tap_filter filter = {.kinds = TAP_ALL};
-    struct rte_mbuf *m;
+    struct rte_mbuf *m = frame_to(7);
     struct tap_frame *f;
 
-    rig_open();
-    m = frame_to(7);
-    tap = tap_new(&filter, SNAP, 1 << 20);
+    open_tap(&filter, SNAP, 1 << 20);
     tap_take(tap, 1, PCAPNG_SENT, &m, 1, 1234);
     f = tap_next(tap);
     CU_ASSERT_PTR_NOT_NULL_FATAL(f);
@@ -84,8 +90,6 @@ TEST(a_frame_is_cut_to_what_is_asked_for)
     CU_ASSERT_EQUAL(memcmp(f->data, rte_pktmbuf_mtod(m, void *), SNAP), 0);
     tap_give_back(tap, f);
     rte_pktmbuf_free(m);
-    tap_free(tap);
-    rig_close();
 }
 
 TEST(a_job_is_known_by_its_members)
@@ -98,7 +102,6 @@ TEST(a_job_is_known_by_its_members)
     struct rte_mbuf *m[3];
     struct frame_end member;
 
-    rig_open();
     for (unsigned i = 0; i < rig_job.common.seats && seat == NULL; i++)
         if (rig_job.common.seat[i].sender != 0)
             seat = &rig_job.common.seat[i];
@@ -109,7 +112,7 @@ TEST(a_job_is_known_by_its_members)
     m[0] = rig_frame(&stranger, &us, "x", 1);
     m[1] = rig_frame(&member, &us, "x", 1);
     m[2] = rig_frame(&member, &host, "x", 1); /* a protocol may have any UDP port */
-    tap = tap_new(&filter, SNAP, 1 << 20);
+    open_tap(&filter, SNAP, 1 << 20);
     tap_take(tap, 0, PCAPNG_RECEIVED, m, 3, 0);
     CU_ASSERT_EQUAL(tap->port[0].seen, 2);
     CU_ASSERT_EQUAL(taken(), 2);
@@ -120,32 +123,22 @@ TEST(a_job_is_known_by_its_members)
     tap_take(tap, 0, PCAPNG_RECEIVED, m, 3, 0);
     CU_ASSERT_EQUAL(taken(), 0);
     rte_pktmbuf_free_bulk(m, 3);
-    tap_free(tap);
-    rig_close();
 }
 
 /* How many of two frames are captured that are dropped for this reason: no gradient packet, to the port of
  * such, and a datagram to a port that nobody has. */
 static unsigned captured_as(unsigned reason)
 {
-    const struct tap_filter filter = {.kinds = TAP_ALL, .dropped = true, .reason = reason};
-    unsigned n;
-
-    tap = tap_new(&filter, SNAP, 1 << 20);
-    rig_port[0].tap = tap;
+    open_tap(&(struct tap_filter){.kinds = TAP_ALL, .dropped = true, .reason = reason}, SNAP, 1 << 20);
     rig_receive(0, frame_to(sml_protocol.udp_ports.first));
     rig_receive(0, frame_to(7));
-    n = taken();
-    rig_port[0].tap = NULL;
-    tap_free(tap);
-    return n;
+    return taken();
 }
 
 TEST(frames_that_are_dropped_are_captured_by_reason)
 {
     unsigned found = 0;
 
-    rig_open();
     for (unsigned kind = 0; kind < DROP_KINDS; kind++) {
         const unsigned n = captured_as(kind);
 
@@ -155,17 +148,14 @@ TEST(frames_that_are_dropped_are_captured_by_reason)
         found += n;
     }
     CU_ASSERT_EQUAL(found, 2);
-    rig_close();
 }
 
 TEST(what_finds_no_room_is_lost_and_counted)
 {
     const struct tap_filter filter = {.kinds = TAP_ALL};
-    struct rte_mbuf *m;
+    struct rte_mbuf *m = frame_to(7);
 
-    rig_open();
-    m = frame_to(7);
-    tap = tap_new(&filter, SNAP, 0); /* the least */
+    open_tap(&filter, SNAP, 0); /* the least */
     for (unsigned i = 0; i < 3 * LITTLE; i++)
         tap_take(tap, 2, PCAPNG_RECEIVED, &m, 1, 0);
     CU_ASSERT_EQUAL(tap->port[2].seen, 3 * LITTLE);
@@ -174,25 +164,19 @@ TEST(what_finds_no_room_is_lost_and_counted)
     tap_take(tap, 2, PCAPNG_RECEIVED, &m, 1, 0);
     CU_ASSERT_EQUAL(taken(), 1); /* there is room again */
     rte_pktmbuf_free(m);
-    tap_free(tap);
-    rig_close();
 }
 
 TEST(a_burst_waits_for_a_late_reader)
 {
     const struct tap_filter filter = {.kinds = TAP_ALL};
-    struct rte_mbuf *m;
+    struct rte_mbuf *m = frame_to(7);
 
-    rig_open();
-    m = frame_to(7);
-    tap = tap_new(&filter, JUMBO, 1 << 20);
+    open_tap(&filter, JUMBO, 1 << 20);
     for (unsigned i = 0; i < BURST; i++)
         tap_take(tap, 0, PCAPNG_RECEIVED, &m, 1, i);
     CU_ASSERT_EQUAL(tap->port[0].lost, 0);
     CU_ASSERT_EQUAL(taken(), BURST);
     rte_pktmbuf_free(m);
-    tap_free(tap);
-    rig_close();
 }
 
 static void write_file(FILE *to)

@@ -36,11 +36,12 @@ static void set_up(void)
     job.chunk_bytes = 1024;
 }
 
+EACH_TEST(set_up, NULL)
+
 TEST(slots_per_job_bounds_what_a_job_gets)
 {
     uint16_t slots = 8192;
 
-    set_up();
     CU_ASSERT_EQUAL(check(&slots), 0);
     CU_ASSERT_EQUAL(slots, 64);
     slots = 32;
@@ -52,7 +53,6 @@ TEST(a_resumed_job_has_all_its_slots_or_none)
 {
     uint16_t slots = 128;
 
-    set_up();
     job.resumed = true;
     CU_ASSERT_EQUAL(check(&slots), -EINVAL);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "pool.slots_per_job is now 64"));
@@ -65,7 +65,6 @@ TEST(mtu_bounds_the_chunk_with_all_headers)
 {
     uint16_t slots = 64;
 
-    set_up();
     job.chunk_bytes = (1500 - 20 - 8 - SML_HEADER_BYTES) / 4 * 4;
     CU_ASSERT_EQUAL(check(&slots), 0);
     job.checksum = XFER_CHECKSUM_CRC32C; /* four bytes more */

@@ -15,6 +15,8 @@ static void set_up(void)
     throttle_init(&t, (struct throttle_rate){.burst = BURST, .per_second = PER_SECOND}, SEED);
 }
 
+EACH_TEST(set_up, NULL)
+
 /* How many of so many attempts at once are admitted. */
 static unsigned admitted(uint32_t source, unsigned attempts, uint64_t now)
 {
@@ -27,7 +29,6 @@ static unsigned admitted(uint32_t source, unsigned attempts, uint64_t now)
 
 TEST(a_burst_then_a_rate)
 {
-    set_up();
     CU_ASSERT_EQUAL(admitted(1, 100, start), BURST);
     CU_ASSERT_EQUAL(admitted(1, 100, start + 249 * MS), 0);
     CU_ASSERT_EQUAL(admitted(1, 100, start + 250 * MS), 1);
@@ -36,21 +37,18 @@ TEST(a_burst_then_a_rate)
 
 TEST(what_is_refused_costs_nothing)
 {
-    set_up();
     admitted(1, 100000, start);
     CU_ASSERT_EQUAL(admitted(1, 1, start + 250 * MS), 1);
 }
 
 TEST(a_pause_saves_up_no_more_than_a_burst)
 {
-    set_up();
     admitted(1, 3, start);
     CU_ASSERT_EQUAL(admitted(1, 100, start + 3600 * 1000 * MS), BURST);
 }
 
 TEST(sources_have_buckets_of_their_own)
 {
-    set_up();
     admitted(1, 100, start);
     for (uint32_t source = 2; source < 100; source++)
         CU_ASSERT_EQUAL(admitted(source, 100, start), BURST);
@@ -60,7 +58,6 @@ TEST(sources_have_buckets_of_their_own)
 /* More sources than there are places, each heard once: the one that is held back is not forgotten. */
 TEST(many_sources_free_nobody)
 {
-    set_up();
     admitted(1, 100, start);
     for (uint32_t source = 2; source < 100000; source++)
         CU_ASSERT(throttle_admit(&t, source, start));
