@@ -17,31 +17,33 @@
 
 enum { RANKS = 3 };
 
-struct files {
+static struct {
     char ours[KEY_FILES_PATH_MAX], others[KEY_FILES_PATH_MAX];
     struct key_file key;
-};
-
-static struct files make_files(void)
-{
-    struct files f;
-    char why[KEY_FILE_WHY_MAX];
-    key_file_make(f.ours, "1");
-    key_file_make(f.others, "2");
-    CU_ASSERT_EQUAL_FATAL(key_file_read(&f.key, f.ours, why), 0);
-    return f;
-}
-
-static void remove_files(const struct files *f)
-{
-    unlink(f->ours);
-    unlink(f->others);
-}
+} files;
 
 static struct loop_switch *start_keyed(const struct keys_key *key)
 {
     return loop_switch_start(&(struct loop_switch_config){.seed = seed, .key = key});
 }
+
+static void begin(void)
+{
+    char why[KEY_FILE_WHY_MAX];
+    key_file_make(files.ours, "1");
+    key_file_make(files.others, "2");
+    CU_ASSERT_EQUAL_FATAL(key_file_read(&files.key, files.ours, why), 0);
+    the_switch = start_keyed(&files.key.key[0]);
+}
+
+static void end(void)
+{
+    stop_switch();
+    unlink(files.ours);
+    unlink(files.others);
+}
+
+EACH_TEST(begin, end)
 
 static const struct tensor tensor = {.type = SWAGG_F32, .count = 5000, .seed = 3};
 
@@ -77,16 +79,14 @@ static void answer_in_its_place(const char *ip)
 
 TEST(a_job_with_a_key_outlives_its_switch)
 {
-    const struct files files = make_files();
-    struct loop_switch *ls = start_keyed(&files.key.key[0]);
     struct interlude restart = {.tensor = tensor};
-    struct crew crew = crew_of(RANKS, ls, "keyed", crew_sum_twice, &restart);
+    struct crew crew = crew_of(RANKS, the_switch, "keyed", crew_sum_twice, &restart);
     crew.options.key_file = files.ours;
     crew_start(&crew);
     crew_await(&crew, &restart.gate.in, RANKS);
-    loop_switch_kill(ls);
-    answer_in_its_place(loop_switch_ip(ls));
-    loop_switch_revive(ls);
+    loop_switch_kill(the_switch);
+    answer_in_its_place(loop_switch_ip(the_switch));
+    loop_switch_revive(the_switch);
     atomic_store(&restart.gate.open, true);
     crew_end_well(&crew);
     uint64_t unproven = 0;
@@ -95,8 +95,6 @@ TEST(a_job_with_a_key_outlives_its_switch)
         unproven += crew.member[r].stats.unproven_messages;
     }
     CU_ASSERT_EQUAL(unproven, 2);
-    loop_switch_stop(ls);
-    remove_files(&files);
 }
 
 static int sum_once(struct crew_member *m)
@@ -107,9 +105,7 @@ static int sum_once(struct crew_member *m)
 /* By ATP, too, packets are keyed, and the user of each rank is told what that costs. */
 TEST(a_job_by_atp_has_a_key)
 {
-    const struct files files = make_files();
-    struct loop_switch *ls = start_keyed(&files.key.key[0]);
-    struct crew crew = crew_of(RANKS, ls, "atp", sum_once, NULL);
+    struct crew crew = crew_of(RANKS, the_switch, "atp", sum_once, NULL);
     crew.options.key_file = files.ours;
     crew.options.protocol = SWAGG_PROTOCOL_ATP;
     crew_succeed(&crew);
@@ -117,8 +113,6 @@ TEST(a_job_by_atp_has_a_key)
         CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].log, "bytes a packet, keyed"));
         CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].log, "alone adds: its packets are keyed"));
     }
-    loop_switch_stop(ls);
-    remove_files(&files);
 }
 
 /* What a switch could answer this packet with, but for the key: the sum, in all ways to prove it without,
@@ -169,34 +163,30 @@ static void answer_data_in_its_place(const char *ip, unsigned packets)
 
 TEST(nobody_without_the_key_answers_data_in_the_switchs_place)
 {
-    const struct files files = make_files();
-    struct loop_switch *ls = start_keyed(&files.key.key[0]);
     struct interlude forgery = {.tensor = tensor};
-    struct crew crew = crew_of(RANKS, ls, "forged", crew_sum_twice, &forgery);
+    struct crew crew = crew_of(RANKS, the_switch, "forged", crew_sum_twice, &forgery);
     uint64_t damaged = 0;
     crew.options.key_file = files.ours;
     crew_start(&crew);
     crew_await(&crew, &forgery.gate.in, RANKS);
-    loop_switch_kill(ls);
+    loop_switch_kill(the_switch);
     atomic_store(&forgery.gate.open, true);
-    answer_data_in_its_place(loop_switch_ip(ls), 50);
-    loop_switch_revive(ls);
+    answer_data_in_its_place(loop_switch_ip(the_switch), 50);
+    loop_switch_revive(the_switch);
     crew_end_well(&crew);
     for (int r = 0; r < RANKS; r++) {
         damaged += crew.member[r].stats.damaged_packets;
         CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].log, "bytes a packet, keyed"));
     }
     CU_ASSERT(damaged > 0);
-    loop_switch_stop(ls);
-    remove_files(&files);
 }
 
 /* swagg_open of a job of one rank. */
-static int open_alone(const struct loop_switch *ls, const char *key_file)
+static int open_alone(const char *key_file)
 {
     struct swagg_options options = SWAGG_OPTIONS_DEFAULT;
     struct swagg_job *job;
-    options.switch_ip = loop_switch_ip(ls);
+    options.switch_ip = loop_switch_ip(the_switch);
     options.job = "alone";
     options.size = 1;
     options.key_file = key_file;
@@ -209,30 +199,22 @@ static int open_alone(const struct loop_switch *ls, const char *key_file)
 
 TEST(the_wrong_key_is_told)
 {
-    const struct files files = make_files();
-    struct loop_switch *ls = start_keyed(&files.key.key[0]);
-    CU_ASSERT_EQUAL(open_alone(ls, files.others), SWAGG_ERR_REFUSED);
+    CU_ASSERT_EQUAL(open_alone(files.others), SWAGG_ERR_REFUSED);
     CU_ASSERT(says(swagg_last_error(), "does not show that it has the key in"));
     CU_ASSERT(says(swagg_last_error(), files.others));
     CU_ASSERT(says(swagg_last_error(), "this switch does not know the key of the message"));
-    CU_ASSERT_EQUAL(open_alone(ls, NULL), SWAGG_OK);
-    loop_switch_stop(ls);
-    ls = start_keyed(NULL);
-    CU_ASSERT_EQUAL(open_alone(ls, files.ours), SWAGG_ERR_REFUSED);
+    CU_ASSERT_EQUAL(open_alone(NULL), SWAGG_OK);
+    stop_switch();
+    the_switch = start_keyed(NULL);
+    CU_ASSERT_EQUAL(open_alone(files.ours), SWAGG_ERR_REFUSED);
     CU_ASSERT(says(swagg_last_error(), "this switch does not know the key of the message"));
-    loop_switch_stop(ls);
-    remove_files(&files);
 }
 
 TEST(a_bad_key_file_is_named)
 {
-    const struct files files = make_files();
-    struct loop_switch *ls = start_keyed(&files.key.key[0]);
-    CU_ASSERT_EQUAL(open_alone(ls, "/nowhere/key"), SWAGG_ERR_ARGUMENT);
+    CU_ASSERT_EQUAL(open_alone("/nowhere/key"), SWAGG_ERR_ARGUMENT);
     CU_ASSERT(says(swagg_last_error(), "options.key_file (SWAGG_KEY_FILE): /nowhere/key: No such file"));
     CU_ASSERT_EQUAL(chmod(files.ours, 0644), 0);
-    CU_ASSERT_EQUAL(open_alone(ls, files.ours), SWAGG_ERR_ARGUMENT);
+    CU_ASSERT_EQUAL(open_alone(files.ours), SWAGG_ERR_ARGUMENT);
     CU_ASSERT(says(swagg_last_error(), "can be read or changed by others"));
-    loop_switch_stop(ls);
-    remove_files(&files);
 }

@@ -10,6 +10,8 @@
 #include "random.h"
 #include "unit.h"
 
+EACH_TEST(start_switch, stop_switch)
+
 enum { RANKS = 3, THREADS = 3, CALLS = 120, COUNT_MAX = 30000 };
 
 /* The threads of a rank take turns, in the order that the plan says. */
@@ -154,18 +156,16 @@ static int post_beside_blocking(struct crew_member *m)
 /* The switch is killed and started again while they are in flight. */
 static void restart_meanwhile(const char *job, bool thread)
 {
-    struct loop_switch *ls = start(false);
-    struct crew crew = crew_of(RANKS, ls, job, post_beside_blocking, NULL);
+    struct crew crew = crew_of(RANKS, the_switch, job, post_beside_blocking, NULL);
 
     crew.options.progress_thread = thread ? SWAGG_PROGRESS_THREAD_ON : SWAGG_PROGRESS_THREAD_OFF;
-    loop_switch_take(ls, 200);
+    loop_switch_take(the_switch, 200);
     crew_start(&crew);
-    loop_switch_restart_there(ls, 20, 500);
-    loop_switch_restart_there(ls, 20, 0);
+    loop_switch_restart_there(the_switch, 20, 500);
+    loop_switch_restart_there(the_switch, 20, 0);
     crew_end_well(&crew);
     for (int r = 0; r < RANKS; r++)
         CU_ASSERT_EQUAL(crew.member[r].stats.resumed, 2);
-    loop_switch_stop(ls);
 }
 
 TEST(they_outlive_a_switch)
@@ -253,13 +253,11 @@ static int post_out_of_order(struct crew_member *m)
 
 static void expect_mismatch(const char *job, bool thread)
 {
-    struct loop_switch *ls = start(false);
-    struct crew crew = crew_of(RANKS, ls, job, post_out_of_order, NULL);
+    struct crew crew = crew_of(RANKS, the_switch, job, post_out_of_order, NULL);
 
     crew.options.progress_thread = thread ? SWAGG_PROGRESS_THREAD_ON : SWAGG_PROGRESS_THREAD_OFF;
     crew_disagree(&crew, "rank 1 called allreduce of 15000 float32 (sum)",
                   "called allreduce of 20000 float32 (sum)");
-    loop_switch_stop(ls);
 }
 
 TEST(another_order_is_an_error_that_names_both)
@@ -331,8 +329,7 @@ static int close_over_calls(struct crew_member *m)
 
 TEST(closing_cancels_them)
 {
-    struct loop_switch *ls = start(false);
-    struct crew crew = crew_of(RANKS, ls, "cancelled", close_over_calls, NULL);
+    struct crew crew = crew_of(RANKS, the_switch, "cancelled", close_over_calls, NULL);
 
     crew_start(&crew);
     crew_join(&crew);
@@ -340,7 +337,6 @@ TEST(closing_cancels_them)
     CU_ASSERT(says(crew.member[1].error,
                    "rank 0 closed the job before allreduce of 1000 float32 (max), which "
                    "it had posted, was complete"));
-    loop_switch_stop(ls);
 }
 
 static void *abort_it(void *arg)
@@ -372,14 +368,12 @@ static int abort_alone(struct crew_member *m)
 
 TEST(an_abort_ends_a_call_of_another_thread)
 {
-    struct loop_switch *ls = start(false);
-    struct crew crew = crew_of(2, ls, "aborted", abort_alone, NULL);
+    struct crew crew = crew_of(2, the_switch, "aborted", abort_alone, NULL);
 
     crew_start(&crew);
     crew_join(&crew);
     CU_ASSERT_EQUAL(crew.member[0].status, SWAGG_ERR_ABORTED);
     CU_ASSERT(says(crew.member[0].error, "rank 0 aborted: enough"));
-    loop_switch_stop(ls);
 }
 
 TEST(arguments)
