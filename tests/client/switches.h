@@ -1,4 +1,4 @@
-/* Several switches, each with addresses of its own, and what a job calls them. */
+/* Several switches, and what a job calls them; a test's end stops them. */
 #ifndef SWAGG_TESTS_SWITCHES_H
 #define SWAGG_TESTS_SWITCHES_H
 
@@ -6,27 +6,31 @@
 #include <string.h>
 
 #include "loop_switch.h"
+#include "unit.h"
 
 enum { SWITCHES_MAX = 3 };
 
-struct switches {
+static struct {
     struct loop_switch *ls[SWITCHES_MAX];
     int n;
     char list[SWITCHES_MAX * INET_ADDRSTRLEN];
-};
+} all;
 
-static inline void switches_add(struct switches *s, const struct loop_switch_config *config)
+static inline void switches_add(const struct loop_switch_config *config)
 {
-    s->ls[s->n] = loop_switch_start(config);
-    if (s->n > 0)
-        strcat(s->list, ",");
-    strcat(s->list, loop_switch_ip(s->ls[s->n++]));
+    all.ls[all.n] = loop_switch_start(config);
+    if (all.n > 0)
+        strcat(all.list, ",");
+    strcat(all.list, loop_switch_ip(all.ls[all.n++]));
 }
 
-static inline void switches_stop(struct switches *s)
+static inline void switches_stop(void)
 {
-    for (int i = 0; i < s->n; i++)
-        loop_switch_stop(s->ls[i]);
+    while (all.n > 0)
+        loop_switch_stop(all.ls[--all.n]);
+    all.list[0] = '\0';
 }
+
+EACH_TEST(NULL, switches_stop)
 
 #endif

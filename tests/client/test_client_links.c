@@ -40,30 +40,29 @@ static bool attempt(void)
 
 /* Bits of those that are not well, or were not until all came back. */
 static atomic_uint silent;
-static const struct switches *in_use;
 
-static void start_one(struct switches *s, const struct loop_switch_config *config)
+static void start_one(const struct loop_switch_config *config)
 {
-    if (s->n == 0)
+    if (all.n == 0)
         atomic_store(&silent, 0);
     if (config->deaf)
-        atomic_fetch_or(&silent, 1u << s->n);
-    switches_add(s, config);
+        atomic_fetch_or(&silent, 1u << all.n);
+    switches_add(config);
 }
 
 /* One is silent after so many packets. */
-static void silence(struct switches *s, uint64_t i, uint64_t packets)
+static void silence(uint64_t i, uint64_t packets)
 {
     atomic_fetch_or(&silent, 1u << i);
-    loop_switch_take(s->ls[i], packets);
+    loop_switch_take(all.ls[i], packets);
 }
 
-static struct switches start(int n)
+/* In the place of those that there are. */
+static void start(int n)
 {
-    struct switches s = {0};
-    while (s.n < n)
-        start_one(&s, &(struct loop_switch_config){.seed = seed, .lost_after_ms = LOST_MS});
-    return s;
+    switches_stop();
+    while (all.n < n)
+        start_one(&(struct loop_switch_config){.seed = seed, .lost_after_ms = LOST_MS});
 }
 
 /* What the ranks are told. */
@@ -72,8 +71,8 @@ static atomic_int lost[RANKS], back[RANKS], ended[RANKS];
 static void on_event(void *ctx, const struct swagg_event *e)
 {
     const int rank = *(const int *)ctx;
-    for (int i = 0; i < in_use->n && e->kind == SWAGG_EVENT_LINK_LOST && e->node != NULL; i++)
-        if (strcmp(e->node, loop_switch_ip(in_use->ls[i])) == 0 && !(atomic_load(&silent) & 1u << i))
+    for (int i = 0; i < all.n && e->kind == SWAGG_EVENT_LINK_LOST && e->node != NULL; i++)
+        if (strcmp(e->node, loop_switch_ip(all.ls[i])) == 0 && !(atomic_load(&silent) & 1u << i))
             atomic_store(&well_lost, true);
     atomic_fetch_add(&lost[rank], e->kind == SWAGG_EVENT_LINK_LOST && e->node != NULL);
     atomic_fetch_add(&back[rank], e->kind == SWAGG_EVENT_LINK_BACK && e->node != NULL);
@@ -92,12 +91,11 @@ static int sum_often(struct crew_member *m)
     return rc;
 }
 
-static struct crew crew_at_all(struct switches *s, crew_fn *work, void *arg)
+static struct crew crew_at_all(crew_fn *work, void *arg)
 {
     for (int r = 0; r < RANKS; r++)
         lost[r] = back[r] = ended[r] = 0;
-    in_use = s;
-    struct crew crew = crew_at(RANKS, s->list, "links", work, arg);
+    struct crew crew = crew_at(RANKS, all.list, "links", work, arg);
     crew.options.link_timeout_ms = patience_ms;
     crew.options.call_timeout_ms = crew.options.join_timeout_ms = LONG_MS;
     return crew;
@@ -128,12 +126,11 @@ TEST(one_that_takes_nothing_any_more_is_done_without)
     uint64_t random = seed;
     for (uint64_t i = 0; i < unit_cases(5); i++)
         while (attempt()) {
-            struct switches s = start(2);
-            struct crew crew = crew_at_all(&s, sum_often, NULL);
-            silence(&s, i % 2, 10 + rng_below(&random, 900));
+            start(2);
+            struct crew crew = crew_at_all(sum_often, NULL);
+            silence(i % 2, 10 + rng_below(&random, 900));
             crew_run(&crew);
             expect_lost(&crew, 1);
-            switches_stop(&s);
         }
 }
 
@@ -142,13 +139,12 @@ TEST(one_that_does_not_reach_one_rank_is_done_without_by_all)
 {
     for (unsigned rank = 0; rank < RANKS; rank++)
         while (attempt()) {
-            struct switches s = {0};
-            start_one(&s, &(struct loop_switch_config){.seed = seed});
-            start_one(&s, &(struct loop_switch_config){.seed = seed, .deaf = 1u << rank});
-            struct crew crew = crew_at_all(&s, sum_often, NULL);
+            switches_stop();
+            start_one(&(struct loop_switch_config){.seed = seed});
+            start_one(&(struct loop_switch_config){.seed = seed, .deaf = 1u << rank});
+            struct crew crew = crew_at_all(sum_often, NULL);
             crew_run(&crew);
             expect_lost(&crew, 1);
-            switches_stop(&s);
         }
 }
 
@@ -159,13 +155,12 @@ TEST(a_second_one_goes_while_the_first_is_made_up_for)
     uint64_t random = seed;
     for (uint64_t i = 0; i < unit_cases(5); i++)
         while (attempt()) {
-            struct switches s = start(3);
-            struct crew crew = crew_at_all(&s, sum_often, NULL);
-            silence(&s, 1, 10 + rng_below(&random, 300));
-            silence(&s, 2, 10 + rng_below(&random, 500));
+            start(3);
+            struct crew crew = crew_at_all(sum_often, NULL);
+            silence(1, 10 + rng_below(&random, 300));
+            silence(2, 10 + rng_below(&random, 500));
             crew_run(&crew);
             expect_lost(&crew, 2);
-            switches_stop(&s);
         }
 }
 
@@ -173,15 +168,14 @@ TEST(links_lose_packets_meanwhile)
 {
     const struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.02}}};
     while (attempt()) {
-        struct switches s = {0};
+        switches_stop();
         for (int i = 0; i < 2; i++)
-            start_one(&s, &(struct loop_switch_config){.seed = seed, .in = link, .out = link});
-        struct crew crew = crew_at_all(&s, sum_often, NULL);
+            start_one(&(struct loop_switch_config){.seed = seed, .in = link, .out = link});
+        struct crew crew = crew_at_all(sum_often, NULL);
         crew.options.reduce = SWAGG_REDUCE_BUFFERED;
-        silence(&s, 1, 300);
+        silence(1, 300);
         crew_run(&crew);
         expect_lost(&crew, 1);
-        switches_stop(&s);
     }
 }
 
@@ -261,20 +255,19 @@ static void await_use(const struct crew *crew, const struct loop_switch *ls)
 static void comes_back(enum swagg_numbers numbers, uint64_t gone, bool anew)
 {
     struct stretch sums = STRETCH;
-    struct switches s = start(2);
-    struct crew crew = crew_at_all(&s, sum_until_enough, &sums);
+    start(2);
+    struct crew crew = crew_at_all(sum_until_enough, &sums);
     crew.options.numbers = numbers;
     crew_start(&crew);
-    silence(&s, gone, 500);
+    silence(gone, 500);
     await_lost(&crew, 1);
-    mend(s.ls[gone], anew);
+    mend(all.ls[gone], anew);
     await_lost(&crew, 0);
-    await_use(&crew, s.ls[gone]);
-    await_use(&crew, s.ls[1 - gone]);
+    await_use(&crew, all.ls[gone]);
+    await_use(&crew, all.ls[1 - gone]);
     atomic_store(&sums.enough, true);
     crew_join(&crew);
     expect_sums(&crew);
-    switches_stop(&s);
 }
 
 static void come_back(enum swagg_numbers numbers)
@@ -301,27 +294,26 @@ static void comes_and_goes(uint64_t *random)
 {
     const struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.01}}};
     struct stretch sums = STRETCH;
-    struct switches s = {0};
+    switches_stop();
     for (int i = 0; i < 3; i++)
-        start_one(&s, &(struct loop_switch_config){
-                          .seed = seed, .lost_after_ms = LOST_MS, .in = link, .out = link});
-    struct crew crew = crew_at_all(&s, sum_until_enough, &sums);
+        start_one(
+            &(struct loop_switch_config){.seed = seed, .lost_after_ms = LOST_MS, .in = link, .out = link});
+    struct crew crew = crew_at_all(sum_until_enough, &sums);
     crew_start(&crew);
-    await_use(&crew, s.ls[0]); /* who is not told that he is in before a switch is silent never is */
+    await_use(&crew, all.ls[0]); /* who is not told that he is in before a switch is silent never is */
     for (uint64_t i = 0; i < unit_cases(2); i++) {
         const uint64_t first = rng_below(random, 3), second = (first + 1 + rng_below(random, 2)) % 3;
-        silence(&s, first, 1 + rng_below(random, 500));
+        silence(first, 1 + rng_below(random, 500));
         await_lost(&crew, 1);
-        mend(s.ls[first], rng_below(random, 2));
-        silence(&s, second, 1 + rng_below(random, 5000));
-        await_use(&crew, s.ls[first]);
-        mend(s.ls[second], rng_below(random, 2));
+        mend(all.ls[first], rng_below(random, 2));
+        silence(second, 1 + rng_below(random, 5000));
+        await_use(&crew, all.ls[first]);
+        mend(all.ls[second], rng_below(random, 2));
         await_lost(&crew, 0);
     }
     atomic_store(&sums.enough, true);
     crew_join(&crew);
     expect_sums(&crew);
-    switches_stop(&s);
 }
 
 TEST(links_come_and_go)
@@ -343,15 +335,14 @@ static int sum_once(struct crew_member *m)
 
 static void fails_in_the_last_call(unsigned rank, unsigned which)
 {
-    struct switches s = {0};
+    switches_stop();
     for (unsigned i = 0; i < 2; i++)
-        start_one(&s, &(struct loop_switch_config){.seed = seed, .deaf = i == which ? 1u << rank : 0});
-    struct crew crew = crew_at_all(&s, sum_once, NULL);
+        start_one(&(struct loop_switch_config){.seed = seed, .deaf = i == which ? 1u << rank : 0});
+    struct crew crew = crew_at_all(sum_once, NULL);
     crew_run(&crew);
     expect_sums(&crew);
     if (as_meant())
         CU_ASSERT_EQUAL(lost[rank] - back[rank], 1);
-    switches_stop(&s);
 }
 
 TEST(one_fails_in_the_last_call)
@@ -373,12 +364,11 @@ static int sum_and_stay(struct crew_member *m)
 
 TEST(who_has_finished_the_last_call_keeps_nobody)
 {
-    struct switches s = start(2);
-    struct crew crew = crew_at_all(&s, sum_and_stay, NULL);
+    start(2);
+    struct crew crew = crew_at_all(sum_and_stay, NULL);
     crew.options.link_timeout_ms = LONG_MS;
     crew_run(&crew);
     expect_lost(&crew, 0);
-    switches_stop(&s);
 }
 
 /* It stays when all others have left, and a switch does not know of that any more. */
@@ -394,60 +384,55 @@ static int sum_and_call_again(struct crew_member *m)
 
 TEST(that_others_have_left_is_told_who_calls_again)
 {
-    struct switches s = {0};
     for (int i = 0; i < 2; i++)
-        start_one(&s, &(struct loop_switch_config){.seed = seed, .lost_after_ms = LOST_MS / 2});
-    struct crew crew = crew_at_all(&s, sum_and_call_again, NULL);
+        start_one(&(struct loop_switch_config){.seed = seed, .lost_after_ms = LOST_MS / 2});
+    struct crew crew = crew_at_all(sum_and_call_again, NULL);
     crew.options.link_timeout_ms = LONG_MS;
     crew_start(&crew);
     while (atomic_load(&crew.through) < RANKS - 1)
         sleep_ms(1);
-    loop_switch_kill(s.ls[1]);
-    loop_switch_revive(s.ls[1]);
+    loop_switch_kill(all.ls[1]);
+    loop_switch_revive(all.ls[1]);
     crew_join(&crew);
     CU_ASSERT_EQUAL(crew.member[RANKS - 1].status, SWAGG_ERR_ABORTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[RANKS - 1].error, "ranks 0 and 1 did not come back"));
     CU_ASSERT_EQUAL(lost[RANKS - 1], 0);
     CU_ASSERT_EQUAL(ended[RANKS - 1], 1);
-    switches_stop(&s);
 }
 
 /* Nobody gives the link up: who lacks the sum gets the error at his deadline, and those who have it do not
  * wait for ever until he has it. */
 TEST(the_deadline_ends_the_last_call_for_all)
 {
-    struct switches s = {0};
     for (unsigned i = 0; i < 2; i++)
-        start_one(&s, &(struct loop_switch_config){.seed = seed, .deaf = i});
-    struct crew crew = crew_at_all(&s, sum_once, NULL);
+        start_one(&(struct loop_switch_config){.seed = seed, .deaf = i});
+    struct crew crew = crew_at_all(sum_once, NULL);
     crew.options.link_timeout_ms = LONG_MS;
     crew.options.call_timeout_ms = 500;
     crew_run(&crew);
     CU_ASSERT(crew.member[0].status < 0);
-    switches_stop(&s);
 }
 
 /* Nobody gives up the last: the deadline ends the job, and names one that is not there. */
 static bool names_a_dead_switch(int deadline_ms)
 {
     atomic_int calls = 0;
-    struct switches s = start(2);
-    struct crew crew = crew_at_all(&s, crew_sum_for_long, &calls);
+    start(2);
+    struct crew crew = crew_at_all(crew_sum_for_long, &calls);
     bool named = true;
     crew.options.link_timeout_ms = PATIENCE_MS;
     crew.options.call_timeout_ms = deadline_ms;
     crew_start(&crew);
     crew_await(&crew, &calls, 6);
-    loop_switch_kill(s.ls[0]);
-    loop_switch_kill(s.ls[1]);
+    loop_switch_kill(all.ls[0]);
+    loop_switch_kill(all.ls[1]);
     crew_join(&crew);
     for (int r = 0; r < RANKS; r++)
         named = named && crew.member[r].status < 0 &&
-                (strstr(crew.member[r].error, loop_switch_ip(s.ls[0])) ||
-                 strstr(crew.member[r].error, loop_switch_ip(s.ls[1])));
+                (strstr(crew.member[r].error, loop_switch_ip(all.ls[0])) ||
+                 strstr(crew.member[r].error, loop_switch_ip(all.ls[1])));
     for (int i = 0; i < 2; i++)
-        loop_switch_revive(s.ls[i]);
-    switches_stop(&s);
+        loop_switch_revive(all.ls[i]);
     return crew_told(&crew, named);
 }
 

@@ -36,10 +36,12 @@ struct told {
     } rank[RANKS_MAX];
 };
 
+typedef int work_fn(struct crew_member *m, struct told *told);
+
 struct ranks {
     struct swagg_options options;
     int size, host[RANKS_MAX];
-    int (*work)(struct crew_member *m, struct told *told);
+    work_fn *work;
     int absent; /* this one never comes; -1: all do */
     int twin;   /* the process of this one is that of the next one, too; -1: of none */
     struct told *told;
@@ -81,9 +83,10 @@ static void remove_directories(void)
 EACH_TEST(make_directories, remove_directories)
 
 /* ls NULL: there is no switch. */
-static struct ranks ranks_of(int size, const int host[], const struct loop_switch *ls, const char *job)
+static struct ranks ranks_of(int size, const int host[], const struct loop_switch *ls, const char *job,
+                             work_fn *work)
 {
-    struct ranks r = {.size = size, .absent = -1, .twin = -1};
+    struct ranks r = {.size = size, .work = work, .absent = -1, .twin = -1};
     if (ls)
         r.options = crew_of(size, ls, job, NULL, NULL).options;
     else
@@ -170,6 +173,12 @@ static void await_all(struct ranks *r)
             waitpid(r->pid[rank], NULL, 0);
 }
 
+static void run(struct ranks *r)
+{
+    start(r);
+    await_all(r);
+}
+
 static void finish(struct ranks *r)
 {
     munmap(r->told, sizeof *r->told);
@@ -183,6 +192,13 @@ static void succeed(struct ranks *r)
         if (r->told->rank[rank].status != 0)
             printf("\n    rank %d: %d: %s\n", rank, r->told->rank[rank].status, r->told->rank[rank].text);
     }
+}
+
+static void play(struct ranks *r)
+{
+    start(r);
+    succeed(r);
+    finish(r);
 }
 
 static bool expect(const struct ranks *r, int rank, int status, const char *words)
@@ -202,6 +218,12 @@ static const struct {
     {5, {0, 0, 0, 1, 2}}, {3, {0, 1, 2}},
 };
 enum { PLACEMENTS = sizeof placements / sizeof *placements };
+
+/* With a switch where they are on several hosts. */
+static struct ranks ranks_at(unsigned p, const char *job, work_fn *work)
+{
+    return ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : the_switch, job, work);
+}
 
 static int sum_all_pairs(struct crew_member *m, struct told *told)
 {
@@ -230,19 +252,15 @@ static int sum_all_pairs(struct crew_member *m, struct told *told)
 TEST(every_operation_is_summed_wherever_ranks_are)
 {
     for (unsigned p = 0; p < PLACEMENTS; p++) {
-        struct ranks r = ranks_of(placements[p].size, placements[p].host, the_switch, "pairs");
-        r.work = sum_all_pairs;
-        start(&r);
-        succeed(&r);
-        finish(&r);
+        struct ranks r = ranks_of(placements[p].size, placements[p].host, the_switch, "pairs", sum_all_pairs);
+        play(&r);
     }
 }
 
 TEST(one_host_needs_no_switch)
 {
     for (unsigned p = 0; p < 2; p++) {
-        struct ranks r = ranks_of(placements[p].size, placements[p].host, NULL, "alone");
-        r.work = sum_all_pairs;
+        struct ranks r = ranks_at(p, "alone", sum_all_pairs);
         start(&r);
         succeed(&r);
         for (int rank = 0; rank < r.size; rank++)
@@ -269,10 +287,8 @@ static int meet_and_ask(struct crew_member *m, struct told *told)
 
 TEST(one_host_meets_at_a_barrier_and_says_what_it_has_not)
 {
-    struct ranks r = ranks_of(placements[1].size, placements[1].host, NULL, "barrier");
-    r.work = meet_and_ask;
-    start(&r);
-    await_all(&r);
+    struct ranks r = ranks_at(1, "barrier", meet_and_ask);
+    run(&r);
     for (int rank = 0; rank < r.size; rank++)
         expect(&r, rank, SWAGG_ERR_ARGUMENT, "no broadcast: it has no switch: set options.switch_ip");
     finish(&r);
@@ -305,11 +321,8 @@ static int sum_and_ask_who(struct crew_member *m, struct told *told)
 
 TEST(everybody_is_in_a_sum_of_one_host)
 {
-    struct ranks r = ranks_of(placements[1].size, placements[1].host, NULL, "turnout");
-    r.work = sum_and_ask_who;
-    start(&r);
-    succeed(&r);
-    finish(&r);
+    struct ranks r = ranks_at(1, "turnout", sum_and_ask_who);
+    play(&r);
 }
 
 static int sum_one(struct crew_member *m, struct told *told)
@@ -345,8 +358,7 @@ TEST(a_host_sends_one_sum)
     uint64_t packets[2];
     for (int i = 0; i < 4; i++) {
         const bool off = i % 2;
-        struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, the_switch, "one sum");
-        r.work = i < 2 ? sum_one : post_one;
+        struct ranks r = ranks_at(2, "one sum", i < 2 ? sum_one : post_one);
         r.options.local = off ? SWAGG_LOCAL_OFF : SWAGG_LOCAL_AUTO;
         start(&r);
         succeed(&r);
@@ -385,13 +397,10 @@ TEST(numbers_and_protocols_go_by_rails)
                 {SWAGG_NUMBERS_FP16, SWAGG_PROTOCOL_SWITCHML},
                 {SWAGG_NUMBERS_NATIVE, SWAGG_PROTOCOL_ATP}};
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-        struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, the_switch, "numbers");
-        r.work = sum_rounded;
+        struct ranks r = ranks_at(2, "numbers", sum_rounded);
         r.options.numbers = ways[w].numbers;
         r.options.protocol = ways[w].protocol;
-        start(&r);
-        succeed(&r);
-        finish(&r);
+        play(&r);
     }
 }
 
@@ -438,20 +447,18 @@ static bool is_alone(const struct ranks *r, int rank)
 }
 
 /* At random moments. Nobody returns a wrong sum, everybody hears who it was. */
-static void kill_in_calls(int (*work)(struct crew_member *m, struct told *told), unsigned rounds)
+static void kill_in_calls(work_fn *work, unsigned rounds)
 {
     uint64_t rng = seed;
     for (unsigned i = 0; i < unit_cases(rounds) * PLACEMENTS; i++) {
         const unsigned p = i % PLACEMENTS;
         const int dies = (int)rng_below(&rng, (uint64_t)placements[p].size);
-        struct ranks r =
-            ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : the_switch, "killed");
+        struct ranks r = ranks_at(p, "killed", work);
         char name[32];
         if (is_alone(&r, dies)) { /* the switch is to miss it, as ever */
             finish(&r);
             continue;
         }
-        r.work = work;
         start(&r);
         await_calls(&r, 1 + (int)rng_below(&rng, 20));
         sleep_ms((long)rng_below(&rng, 10));
@@ -489,8 +496,7 @@ TEST(nothing_is_left_of_ranks_that_are_killed)
     const int before = named_in("/dev/shm");
     uint64_t rng = seed;
     for (unsigned i = 0; i < unit_cases(25); i++) {
-        struct ranks r = ranks_of(4, here, NULL, "shm");
-        r.work = sum_for_long;
+        struct ranks r = ranks_of(4, here, NULL, "shm", sum_for_long);
         start(&r);
         await_calls(&r, 1 + (int)rng_below(&rng, 20));
         sleep_ms((long)rng_below(&rng, 10));
@@ -516,15 +522,13 @@ static int sum_but_the_last(struct crew_member *m, struct told *told)
 }
 
 /* Whether all that wait say for whom: at the deadline, and rank 2, whose host has rank 3, before. */
-static bool who_waits_names_the_late(unsigned p, struct loop_switch *ls, int deadline_ms)
+static bool who_waits_names_the_late(unsigned p, int deadline_ms)
 {
-    struct ranks r = ranks_of(4, placements[p].host, p < 2 ? NULL : ls, "late");
+    struct ranks r = ranks_at(p, "late", sum_but_the_last);
     bool named;
-    r.work = sum_but_the_last;
     r.options.call_timeout_ms = deadline_ms;
     r.options.warn_after_ms = 500;
-    start(&r);
-    await_all(&r);
+    run(&r);
     named = says(r.told->rank[2].warned, p == 1 ? "rank 3" : "rank 3 of host 1");
     for (int rank = 0; rank < 3; rank++) {
         const int status = r.told->rank[rank].status;
@@ -538,11 +542,7 @@ static bool who_waits_names_the_late(unsigned p, struct loop_switch *ls, int dea
 /* Another host hears of it from that of rank 3; on a busy machine its own deadline may come before. */
 static bool all_name_the_late(int deadline_ms)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    const bool named =
-        who_waits_names_the_late(1, ls, deadline_ms) && who_waits_names_the_late(2, ls, deadline_ms);
-    loop_switch_stop(ls);
-    return named;
+    return who_waits_names_the_late(1, deadline_ms) && who_waits_names_the_late(2, deadline_ms);
 }
 
 TEST(who_is_late_is_named_at_the_deadline_and_before)
@@ -561,13 +561,9 @@ TEST(posted_calls_go_by_the_level_too)
 {
     for (unsigned p = 0; p < PLACEMENTS; p++)
         for (int thread = 0; thread < 2; thread++) {
-            struct ranks r =
-                ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : the_switch, "posted");
-            r.work = post_many;
+            struct ranks r = ranks_at(p, "posted", post_many);
             r.options.progress_thread = thread ? SWAGG_PROGRESS_THREAD_ON : SWAGG_PROGRESS_THREAD_OFF;
-            start(&r);
-            succeed(&r);
-            finish(&r);
+            play(&r);
         }
 }
 
@@ -607,8 +603,7 @@ static int drive_beside_the_level(struct crew_member *m, struct told *told)
 /* Who misses it is then not the thread that has the job. */
 TEST(who_is_killed_while_another_call_is_driven_is_named)
 {
-    struct ranks r = ranks_of(4, placements[2].host, the_switch, "driven");
-    r.work = drive_beside_the_level;
+    struct ranks r = ranks_at(2, "driven", drive_beside_the_level);
     start(&r);
     await_calls(&r, 3);
     sleep_ms(100); /* most are in the second by then */
@@ -647,10 +642,8 @@ static int close_before_the_end(struct crew_member *m, struct told *told)
 TEST(who_closes_with_a_call_posted_is_named)
 {
     for (unsigned p = 1; p < 3; p++) {
-        struct ranks r = ranks_of(4, placements[p].host, p < 2 ? NULL : the_switch, "closed");
-        r.work = close_before_the_end;
-        start(&r);
-        await_all(&r);
+        struct ranks r = ranks_at(p, "closed", close_before_the_end);
+        run(&r);
         expect(&r, 1, SWAGG_OK, "");
         for (int rank = 0; rank < 4; rank++)
             if (rank != 1)
@@ -685,10 +678,8 @@ TEST(different_calls_are_named)
 {
     for (unsigned i = 0; i < 6; i++) {
         const unsigned p = i / 2;
-        struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : the_switch, "other");
-        r.work = i % 2 ? post_another : call_another;
-        start(&r);
-        await_all(&r);
+        struct ranks r = ranks_at(p, "other", i % 2 ? post_another : call_another);
+        run(&r);
         for (int rank = 0; rank < r.size; rank++) {
             expect(&r, rank, SWAGG_ERR_MISMATCH, "rank 1");
             CU_ASSERT(says(r.told->rank[rank].text, "allreduce of 7 float32 (sum)"));
@@ -707,11 +698,9 @@ static int copy_or_sum(struct crew_member *m, struct told *told)
 /* They go by different ways, and never meet. */
 TEST(a_copy_and_a_sum_in_the_same_place_end_by_the_deadline)
 {
-    struct ranks r = ranks_of(4, placements[2].host, the_switch, "copy");
-    r.work = copy_or_sum;
+    struct ranks r = ranks_at(2, "copy", copy_or_sum);
     r.options.call_timeout_ms = 2000;
-    start(&r);
-    await_all(&r);
+    run(&r);
     for (int rank = 0; rank < r.size; rank++) {
         const int status = r.told->rank[rank].status;
         CU_ASSERT(status == SWAGG_ERR_DEADLINE || status == SWAGG_ERR_ABORTED);
@@ -744,22 +733,17 @@ static int leave(struct crew_member *m, struct told *told)
 TEST(who_aborts_or_leaves_is_named)
 {
     for (unsigned p = 0; p < 3; p++) {
-        struct ranks r =
-            ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : the_switch, "aborts");
+        struct ranks r = ranks_at(p, "aborts", abort_it);
         const int last = r.size - 1;
         char said[64];
-        r.work = abort_it;
-        start(&r);
-        await_all(&r);
+        run(&r);
         snprintf(said, sizeof said, "rank %d aborted: the test wants it", last);
         for (int rank = 0; rank < last; rank++)
             expect(&r, rank, SWAGG_ERR_ABORTED, said);
         finish(&r);
 
-        r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : the_switch, "leaves");
-        r.work = leave;
-        start(&r);
-        await_all(&r);
+        r = ranks_at(p, "leaves", leave);
+        run(&r);
         for (int rank = 1; rank < r.size; rank++)
             expect(&r, rank, SWAGG_ERR_LOST, p < 2 ? "rank 0 has left the job" : "rank 0");
         finish(&r);
@@ -768,13 +752,11 @@ TEST(who_aborts_or_leaves_is_named)
 
 static bool names_the_absent(int deadline_ms)
 {
-    struct ranks r = ranks_of(3, (int[]){0, 0, 0}, NULL, "absent");
+    struct ranks r = ranks_of(3, (int[]){0, 0, 0}, NULL, "absent", sum_one);
     bool named = true;
-    r.work = sum_one;
     r.absent = 1;
     r.options.join_timeout_ms = deadline_ms;
-    start(&r);
-    await_all(&r);
+    run(&r);
     for (int rank = 0; rank < 3; rank += 2) {
         CU_ASSERT_EQUAL(r.told->rank[rank].status, SWAGG_ERR_DEADLINE);
         named = says(r.told->rank[rank].text, "rank 1") && named;
@@ -801,8 +783,7 @@ static int sum_over_a_restart(struct crew_member *m, struct told *told)
 
 TEST(a_restart_of_the_switch_is_not_noticed)
 {
-    struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, the_switch, "restart");
-    r.work = sum_over_a_restart;
+    struct ranks r = ranks_at(2, "restart", sum_over_a_restart);
     start(&r);
     await_calls(&r, 5);
     loop_switch_kill(the_switch);
@@ -837,8 +818,7 @@ static int sum_in_turn(struct crew_member *m, struct told *told)
 TEST(of_two_ranks_of_one_process_one_is_alone)
 {
     for (int i = 0; i < 4; i++) {
-        struct ranks r = ranks_of(4, (int[]){0, 0, 0, 0}, the_switch, "twins");
-        r.work = sum_in_turn;
+        struct ranks r = ranks_of(4, (int[]){0, 0, 0, 0}, the_switch, "twins", sum_in_turn);
         r.twin = i % 3;
         start(&r);
         succeed(&r);
@@ -868,19 +848,16 @@ static void await_a_file(const char *directory)
 TEST(a_leader_killed_before_the_others_came_is_replaced_by_one)
 {
     for (int i = 0; i < 5; i++) {
-        struct ranks r = ranks_of(RANKS_MAX, (int[RANKS_MAX]){0}, NULL, "stale");
+        struct ranks r = ranks_of(RANKS_MAX, (int[RANKS_MAX]){0}, NULL, "stale", sum_little);
         char directory[128];
         int status;
-        r.work = sum_little;
         directory_of(0, directory);
         if ((r.pid[0] = fork()) == 0)
             be_process(&r, 0);
         await_a_file(directory);
         kill(r.pid[0], SIGKILL);
         waitpid(r.pid[0], &status, 0);
-        start(&r);
-        succeed(&r);
-        finish(&r);
+        play(&r);
     }
 }
 
@@ -895,11 +872,8 @@ static int post_little(struct crew_member *m, struct told *told)
 TEST(jobs_of_one_name_follow_one_another)
 {
     for (int i = 0; i < 40; i++) {
-        struct ranks r = ranks_of(4, (int[]){0, 0, 0, 0}, NULL, "again");
-        r.work = i % 2 ? post_little : sum_little;
-        start(&r);
-        succeed(&r);
-        finish(&r);
+        struct ranks r = ranks_at(1, "again", i % 2 ? post_little : sum_little);
+        play(&r);
     }
 }
 
@@ -920,13 +894,10 @@ static int come_once_others_progress(struct crew_member *m, struct told *told)
 /* Without that the last one may never come. */
 TEST(who_waits_for_a_rank_of_the_host_lets_others_progress)
 {
-    struct ranks r = ranks_of(2, (int[]){0, 0}, NULL, "others");
-    r.work = come_once_others_progress;
+    struct ranks r = ranks_of(2, (int[]){0, 0}, NULL, "others", come_once_others_progress);
     r.options.progress = let_progress;
     r.options.progress_ctx = r.told;
-    start(&r);
-    succeed(&r);
-    finish(&r);
+    play(&r);
 }
 
 /* --- meetings alone: of ranks that never join a job --- */

@@ -10,44 +10,47 @@
 enum { SERVERS_MAX = 3 };
 
 /* Servers, and what a job calls them. */
-struct servers {
+static struct {
     struct ps_process ps[SERVERS_MAX];
     int n;
     char list[SERVERS_MAX * INET_ADDRSTRLEN];
-};
+} all;
 
-static void start_one(struct servers *s, const char *more)
+static void start_one(const char *more)
 {
-    struct ps_process *ps = &s->ps[s->n++];
+    struct ps_process *ps = &all.ps[all.n++];
     ps_begin(ps, more);
-    const size_t used = strlen(s->list);
-    snprintf(s->list + used, sizeof s->list - used, "%s%s", used > 0 ? "," : "", ps->ip);
+    const size_t used = strlen(all.list);
+    snprintf(all.list + used, sizeof all.list - used, "%s%s", used > 0 ? "," : "", ps->ip);
 }
 
-static struct servers start_with(const char *more, int n)
+static void stop(void)
 {
-    struct servers s = {0};
-    while (s.n < n)
-        start_one(&s, more);
-    return s;
+    while (all.n > 0)
+        ps_stop(&all.ps[--all.n]);
+    all.list[0] = '\0';
 }
 
-static struct servers start(int n)
+EACH_TEST(NULL, stop)
+
+/* In the place of those that there are. */
+static void start_with(const char *more, int n)
 {
-    return start_with("", n);
+    stop();
+    while (all.n < n)
+        start_one(more);
 }
 
-static void stop(struct servers *s)
+static void start(int n)
 {
-    for (int i = 0; i < s->n; i++)
-        ps_stop(&s->ps[i]);
+    start_with("", n);
 }
 
-static struct crew crew_at_all(int size, const struct servers *s, const char *job, crew_fn *work, void *arg)
+static struct crew crew_at_all(int size, const char *job, crew_fn *work, void *arg)
 {
     struct crew crew = crew_at(size, NULL, job, work, arg);
     crew.options.protocol = SWAGG_PROTOCOL_ATP;
-    crew.options.server_ip = s->list;
+    crew.options.server_ip = all.list;
     return crew;
 }
 
@@ -61,12 +64,11 @@ static int sum_all_sizes(struct crew_member *m)
 TEST(sums_are_those_of_one_server)
 {
     for (int n = 2; n <= SERVERS_MAX; n++) {
-        struct servers s = start(n);
-        struct crew crew = crew_at_all(4, &s, "sizes", sum_all_sizes, NULL);
+        start(n);
+        struct crew crew = crew_at_all(4, "sizes", sum_all_sizes, NULL);
         crew_succeed(&crew);
         for (int i = 0; i < n; i++)
-            CU_ASSERT(ps_counted(&s.ps[i], "verdicts", "\"atp_results\"") > 0);
-        stop(&s);
+            CU_ASSERT(ps_counted(&all.ps[i], "verdicts", "\"atp_results\"") > 0);
     }
 }
 
@@ -79,52 +81,47 @@ static int sum_round(struct crew_member *m)
 /* Eight ranks in racks of three have nearly all results of each server by its group. */
 TEST(results_come_by_each_servers_group)
 {
-    struct servers s = start(2);
-    struct crew crew = crew_at_all(8, &s, "groups", sum_round, NULL);
+    start(2);
+    struct crew crew = crew_at_all(8, "groups", sum_round, NULL);
     crew.options.mode = SWAGG_ON_ARRIVAL;
     crew.options.ranks_per_rack = 3;
     crew.options.server_rack = 2;
     crew_succeed(&crew);
-    for (int i = 0; i < s.n; i++) {
-        const uint64_t results = ps_counted(&s.ps[i], "verdicts", "\"atp_results\"");
-        CU_ASSERT(results > 0 && ps_sent_unasked(&s.ps[i]) < 4 * results);
+    for (int i = 0; i < all.n; i++) {
+        const uint64_t results = ps_counted(&all.ps[i], "verdicts", "\"atp_results\"");
+        CU_ASSERT(results > 0 && ps_sent_unasked(&all.ps[i]) < 4 * results);
     }
-    stop(&s);
 }
 
 /* SwitchML's numbers: the exponent of each block goes ahead of it, by the same server. */
 TEST(scaled_numbers_are_summed)
 {
-    struct servers s = start(3);
-    struct crew crew = crew_at_all(3, &s, "numbers", crew_sum_scaled, NULL);
+    start(3);
+    struct crew crew = crew_at_all(3, "numbers", crew_sum_scaled, NULL);
     crew.options.numbers = SWAGG_NUMBERS_INT32;
     crew_succeed(&crew);
-    stop(&s);
 }
 
 /* Each grants packets as long as it takes: the shortest count everywhere. */
 TEST(servers_of_different_packets_agree)
 {
-    struct servers s = {0};
-    start_one(&s, "mtu: 9000\n");
-    start_one(&s, "mtu: 1500\n");
-    struct crew crew = crew_at_all(3, &s, "packets", sum_all_sizes, NULL);
+    start_one("mtu: 9000\n");
+    start_one("mtu: 1500\n");
+    struct crew crew = crew_at_all(3, "packets", sum_all_sizes, NULL);
     crew.options.mtu = 9000;
     crew_succeed(&crew);
     CU_ASSERT(crew.member[0].stats.elements_per_packet < 1500 / 4);
-    stop(&s);
 }
 
 /* So many chunks are under way at each server, whatever the network says. */
 TEST(a_fixed_window_is_each_servers)
 {
-    struct servers s = start(2);
-    struct crew crew = crew_at_all(2, &s, "window", sum_round, NULL);
+    start(2);
+    struct crew crew = crew_at_all(2, "window", sum_round, NULL);
     crew.options.window = 7;
     crew_succeed(&crew);
     CU_ASSERT_EQUAL(crew.member[0].stats.window, 14);
     CU_ASSERT(crew.member[0].stats.slots >= 2 * 1024);
-    stop(&s);
 }
 
 /* Rank 1 calls something else; where the call is short, at the first server only. */
@@ -139,12 +136,11 @@ static int differ(struct crew_member *m)
 TEST(different_calls_are_named)
 {
     static const size_t counts[] = {10, 9000};
-    struct servers s = start(2);
+    start(2);
     for (size_t i = 0; i < 2; i++) {
-        struct crew crew = crew_at_all(3, &s, "mismatch", differ, (void *)&counts[i]);
+        struct crew crew = crew_at_all(3, "mismatch", differ, (void *)&counts[i]);
         crew_disagree(&crew, "rank 1", "float64");
     }
-    stop(&s);
 }
 
 /* The others serve on: every rank learns which one is dead, from it itself or from a rank that has. Half of
@@ -155,20 +151,19 @@ static bool names_the_dead_server(int deadline_ms)
     char timers[64], dead[64];
     bool named = true;
     snprintf(timers, sizeof timers, "timers: {lost_after_ms: %d}\n", deadline_ms);
-    struct servers s = start_with(timers, 3);
-    struct crew crew = crew_at_all(3, &s, "dead", crew_sum_for_long, &calls);
+    start_with(timers, 3);
+    struct crew crew = crew_at_all(3, "dead", crew_sum_for_long, &calls);
     crew.options.call_timeout_ms = 2 * deadline_ms;
     crew_start(&crew);
     crew_await(&crew, &calls, 6);
-    ps_kill(&s.ps[1]);
+    ps_kill(&all.ps[1]);
     crew_join(&crew);
-    snprintf(dead, sizeof dead, "the parameter server %s has been silent", s.ps[1].ip);
+    snprintf(dead, sizeof dead, "the parameter server %s has been silent", all.ps[1].ip);
     for (int r = 0; r < 3; r++) {
         const int status = crew.member[r].status;
         named = named && (status == SWAGG_ERR_DEADLINE || status == SWAGG_ERR_ABORTED) &&
                 strstr(crew.member[r].error, dead);
     }
-    stop(&s);
     return crew_told(&crew, named);
 }
 
@@ -181,29 +176,27 @@ TEST(a_server_that_dies_is_named)
 TEST(a_job_that_one_server_ends_is_over)
 {
     atomic_int calls = 0;
-    struct servers s = start(2);
-    struct crew crew = crew_at_all(3, &s, "ended", crew_sum_for_long, &calls);
+    start(2);
+    struct crew crew = crew_at_all(3, "ended", crew_sum_for_long, &calls);
     crew_start(&crew);
     crew_await(&crew, &calls, 6);
-    free(ps_ask(&s.ps[1], "\"job kill\", \"name\": \"ended\""));
+    free(ps_ask(&all.ps[1], "\"job kill\", \"name\": \"ended\""));
     crew_join(&crew);
     char from[64];
-    snprintf(from, sizeof from, "parameter server %s: ", s.ps[1].ip);
+    snprintf(from, sizeof from, "parameter server %s: ", all.ps[1].ip);
     for (int r = 0; r < 3; r++) {
         CU_ASSERT(crew.member[r].status < 0 && crew.member[r].status != WRONG_SUM);
         CU_ASSERT(says(crew.member[r].error, from));
     }
-    stop(&s);
 }
 
 static bool names_the_absent(int deadline_ms)
 {
-    struct servers s = start(2);
-    struct crew crew = crew_at_all(3, &s, "absent", crew_sum_but_the_last, NULL);
+    start(2);
+    struct crew crew = crew_at_all(3, "absent", crew_sum_but_the_last, NULL);
     crew.options.call_timeout_ms = deadline_ms;
     crew_run(&crew);
     const int gave_up = crew.member[0].status == SWAGG_ERR_DEADLINE ? 0 : 1;
-    stop(&s);
     return crew_told(
         &crew, crew.member[gave_up].status == SWAGG_ERR_DEADLINE &&
                    strstr(crew.member[gave_up].error, "waiting for rank 2 at the parameter server 127."));
@@ -216,11 +209,10 @@ TEST(an_absent_rank_is_named)
 
 static int open_with_other_lists(struct crew_member *m)
 {
-    const struct servers *s = m->crew->arg;
-    char turned[sizeof s->list], other[sizeof s->list];
-    snprintf(turned, sizeof turned, "%s,%s", s->ps[1].ip, s->ps[0].ip);
-    snprintf(other, sizeof other, "%s,%s", s->ps[0].ip, s->ps[2].ip);
-    const char *const lists[] = {turned, other, s->ps[0].ip, m->crew->options.server_ip};
+    char turned[sizeof all.list], other[sizeof all.list];
+    snprintf(turned, sizeof turned, "%s,%s", all.ps[1].ip, all.ps[0].ip);
+    snprintf(other, sizeof other, "%s,%s", all.ps[0].ip, all.ps[2].ip);
+    const char *const lists[] = {turned, other, all.ps[0].ip, m->crew->options.server_ip};
     static const char *const why[] = {"another list of parameter servers",
                                       "another list of parameter servers",
                                       "another list of parameter servers", "other racks"};
@@ -238,13 +230,12 @@ static int open_with_other_lists(struct crew_member *m)
 
 TEST(other_lists_and_racks_are_refused)
 {
-    struct servers s = start(3);
-    struct crew crew = crew_at_all(2, &s, "lists", open_with_other_lists, &s);
-    char list[sizeof s.list];
-    snprintf(list, sizeof list, "%s,%s", s.ps[0].ip, s.ps[1].ip);
+    start(3);
+    struct crew crew = crew_at_all(2, "lists", open_with_other_lists, NULL);
+    char list[sizeof all.list];
+    snprintf(list, sizeof list, "%s,%s", all.ps[0].ip, all.ps[1].ip);
     crew.options.server_ip = list;
     crew_succeed(&crew);
-    stop(&s);
 }
 
 TEST(a_list_that_makes_no_sense_is_refused)
@@ -273,19 +264,18 @@ TEST(a_list_that_makes_no_sense_is_refused)
 /* Nobody joins at the one that is there. */
 static bool names_the_one_that_is_not_there(int deadline_ms)
 {
-    struct servers s = start(2);
+    start(2);
     bool named = true;
-    ps_kill(&s.ps[1]);
-    struct crew crew = crew_at_all(2, &s, "nobody", sum_round, NULL);
+    ps_kill(&all.ps[1]);
+    struct crew crew = crew_at_all(2, "nobody", sum_round, NULL);
     crew.options.answer_timeout_ms = 3 * deadline_ms;
     crew_run(&crew);
     for (int r = 0; r < 2; r++)
-        named =
-            named && crew.member[r].opened == SWAGG_ERR_NO_SWITCH && strstr(crew.member[r].error, s.ps[1].ip);
-    char *jobs = ps_ask(&s.ps[0], "\"jobs\"");
+        named = named && crew.member[r].opened == SWAGG_ERR_NO_SWITCH &&
+                strstr(crew.member[r].error, all.ps[1].ip);
+    char *jobs = ps_ask(&all.ps[0], "\"jobs\"");
     CU_ASSERT_PTR_NULL(strstr(jobs, "nobody"));
     free(jobs);
-    stop(&s);
     return crew_told(&crew, named);
 }
 

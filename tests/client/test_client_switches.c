@@ -8,22 +8,22 @@
 #include "switches.h"
 #include "unit.h"
 
-static struct switches start_with(const struct loop_switch_config *config, int n)
+/* In the place of those that there are. */
+static void start_with(const struct loop_switch_config *config, int n)
 {
-    struct switches s = {0};
-    while (s.n < n)
-        switches_add(&s, config);
-    return s;
+    switches_stop();
+    while (all.n < n)
+        switches_add(config);
 }
 
-static struct switches start(int n)
+static void start(int n)
 {
-    return start_with(&(struct loop_switch_config){.seed = seed}, n);
+    start_with(&(struct loop_switch_config){.seed = seed}, n);
 }
 
-static struct crew crew_at_all(int size, const struct switches *s, const char *job, crew_fn *work, void *arg)
+static struct crew crew_at_all(int size, const char *job, crew_fn *work, void *arg)
 {
-    return crew_at(size, s->list, job, work, arg);
+    return crew_at(size, all.list, job, work, arg);
 }
 
 static size_t most(void)
@@ -41,35 +41,32 @@ static int sum_all_sizes(struct crew_member *m)
 TEST(sums_are_those_of_one_switch)
 {
     for (int n = 2; n <= SWITCHES_MAX; n++) {
-        struct switches s = start(n);
-        struct crew crew = crew_at_all(4, &s, "sizes", sum_all_sizes, NULL);
+        start(n);
+        struct crew crew = crew_at_all(4, "sizes", sum_all_sizes, NULL);
         crew_succeed(&crew);
         for (int i = 0; i < n; i++)
-            CU_ASSERT(loop_switch_packets(s.ls[i]) > 4 * 5 * most() / 365 / (unsigned)n);
-        switches_stop(&s);
+            CU_ASSERT(loop_switch_packets(all.ls[i]) > 4 * 5 * most() / 365 / (unsigned)n);
     }
 }
 
 TEST(packets_are_lost_at_all_of_them)
 {
     const struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.02}}};
-    struct switches s = start_with(&(struct loop_switch_config){.seed = seed, .in = link, .out = link}, 2);
-    struct crew crew = crew_at_all(3, &s, "lossy", sum_all_sizes, NULL);
+    start_with(&(struct loop_switch_config){.seed = seed, .in = link, .out = link}, 2);
+    struct crew crew = crew_at_all(3, "lossy", sum_all_sizes, NULL);
     crew.options.reduce = SWAGG_REDUCE_BUFFERED;
     crew_succeed(&crew);
-    switches_stop(&s);
 }
 
 /* The exponent of each block goes ahead of it, to the same switch. */
 TEST(scaled_numbers_are_summed)
 {
-    struct switches s = start(2);
+    start(2);
     for (enum swagg_numbers numbers = SWAGG_NUMBERS_INT32; numbers <= SWAGG_NUMBERS_FP16; numbers++) {
-        struct crew crew = crew_at_all(3, &s, "numbers", crew_sum_scaled, NULL);
+        struct crew crew = crew_at_all(3, "numbers", crew_sum_scaled, NULL);
         crew.options.numbers = numbers;
         crew_succeed(&crew);
     }
-    switches_stop(&s);
 }
 
 static bool has_said(struct crew_member *m, const char *text)
@@ -110,16 +107,15 @@ TEST(links_have_shares_by_measure)
 {
     const struct impair_config far = {
         .rate = {[IMPAIR_REORDER] = {.probability = 1}}, .hold_frames = UINT32_MAX, .hold_for = 2000000};
-    struct switches s = start(1);
-    switches_add(&s, &(struct loop_switch_config){.seed = seed, .out = far});
-    struct crew crew = crew_at_all(3, &s, "rates", sum_until_divided, NULL);
+    start(1);
+    switches_add(&(struct loop_switch_config){.seed = seed, .out = far});
+    struct crew crew = crew_at_all(3, "rates", sum_until_divided, NULL);
     crew.options.window = 8;
     crew_succeed(&crew);
     for (int r = 0; r < crew.size; r++) {
         CU_ASSERT(first_share(&crew.member[r]) > 0);
         CU_ASSERT_EQUAL(first_share(&crew.member[r]), first_share(&crew.member[0]));
     }
-    switches_stop(&s);
 }
 
 /* What two ranks call differently is named as they called it, whole. */
@@ -131,20 +127,19 @@ static int differ(struct crew_member *m)
 
 TEST(different_calls_are_named)
 {
-    struct switches s = start(2);
-    struct crew crew = crew_at_all(3, &s, "mismatch", differ, NULL);
+    start(2);
+    struct crew crew = crew_at_all(3, "mismatch", differ, NULL);
     crew_disagree(&crew, "allreduce of 5000 float32", "allreduce of 4000 float32");
-    switches_stop(&s);
 }
 
 /* Of two ranks one names them the other way round: then each switch would add different parts. Whoever comes
  * second to a switch is refused there, and the other waits for him in vain. */
 static bool names_another_order(int deadline_ms)
 {
-    struct switches s = start(2);
-    char list[sizeof s.list];
-    snprintf(list, sizeof list, "%s,%s", loop_switch_ip(s.ls[1]), loop_switch_ip(s.ls[0]));
-    struct crew one = crew_at_all(2, &s, "order", sum_all_sizes, NULL), other = one;
+    start(2);
+    char list[sizeof all.list];
+    snprintf(list, sizeof list, "%s,%s", loop_switch_ip(all.ls[1]), loop_switch_ip(all.ls[0]));
+    struct crew one = crew_at_all(2, "order", sum_all_sizes, NULL), other = one;
     one.absent = 1;
     other.absent = 0;
     other.options.switch_ip = list;
@@ -155,7 +150,6 @@ static bool names_another_order(int deadline_ms)
     crew_join(&other);
     const char *words = "wants this switch behind its second link, rank";
     const bool named = strstr(one.member[0].error, words) || strstr(other.member[1].error, words);
-    switches_stop(&s);
     return crew_told(&one, one.member[0].opened < 0 && other.member[1].opened < 0 && named);
 }
 
@@ -172,15 +166,14 @@ static int sum_often(struct crew_member *m)
 
 TEST(one_of_them_restarts)
 {
-    struct switches s = start(2);
-    struct crew crew = crew_at_all(3, &s, "restart", sum_often, NULL);
+    start(2);
+    struct crew crew = crew_at_all(3, "restart", sum_often, NULL);
     crew.options.link_timeout_ms = 1000000;
-    loop_switch_take(s.ls[1], 500);
+    loop_switch_take(all.ls[1], 500);
     crew_start(&crew);
-    loop_switch_restart_there(s.ls[1], 100, 0);
+    loop_switch_restart_there(all.ls[1], 100, 0);
     crew_end_well(&crew);
     CU_ASSERT_EQUAL(crew.member[0].stats.resumed, 1);
-    switches_stop(&s);
 }
 
 static void refuses(struct swagg_options options, const char *why)
