@@ -7,6 +7,7 @@
 #include "control/static_jobs.h"
 #include "kernels_chosen.h"
 #include "lcore_rig.h"
+#include "terms_of.h"
 
 enum { BOOT = 77, DATA_PORTS = 4 };
 
@@ -53,6 +54,32 @@ static inline void registrar_stop(void)
     jobs_free(&jobs);
     CU_ASSERT_EQUAL(jobs.bytes, 0);
     rig_close();
+}
+
+/* A job of the configuration, "fixed": its one worker is station 0, a thread at each UDP port from this one
+ * on. Returns its number. */
+static inline uint8_t registrar_open_fixed(rte_be16_t first_port, uint16_t threads)
+{
+    static const struct jobs_identity us;
+    struct jobs_plan plan = {.protocol = &sml_protocol,
+                             .terms = terms_of((struct sml_terms){.format = XFER_FORMAT_INT32,
+                                                                  .slots = 8,
+                                                                  .chunk_bytes = 128,
+                                                                  .plain = true,
+                                                                  .labelled = true,
+                                                                  .threads = threads}),
+                             .as_it_is = true,
+                             .is_static = true,
+                             .threads = threads,
+                             .size = 1,
+                             .name = "fixed",
+                             .tenant = -1,
+                             .member = {{.ip = rig_station(0).ip, .udp_port = first_port}}};
+    char text[AGG_TEXT_MAX];
+    uint8_t number;
+
+    CU_ASSERT_EQUAL_FATAL(jobs_open(&jobs, &plan, &us, &number, text), 0);
+    return number;
 }
 
 #endif

@@ -305,27 +305,9 @@ TEST(jobs_of_the_file_count_against_their_tenant_s_quota)
 /* One thread of rank 0's station, from the port where rank 0 says that its data comes from. */
 TEST(nobody_joins_from_a_static_worker_s_port)
 {
-    const struct sml_terms terms = {.format = XFER_FORMAT_INT32,
-                                    .slots = 8,
-                                    .chunk_bytes = 128,
-                                    .plain = true,
-                                    .labelled = true,
-                                    .threads = 2};
-    struct jobs_plan plan = {.protocol = &sml_protocol,
-                             .as_it_is = true,
-                             .is_static = true,
-                             .threads = 2,
-                             .size = 1,
-                             .name = "fixed",
-                             .tenant = -1,
-                             .member = {{.ip = rig_station(0).ip, .udp_port = RTE_BE16(4999)}}};
-    const struct jobs_identity us = {.mac = rig_mac, .ip = rig_ip};
-    char text[AGG_TEXT_MAX];
+    const uint8_t number = registrar_open_fixed(RTE_BE16(4999), 2);
     struct ctl_message m;
-    uint8_t number;
 
-    sml_terms_build(&plan.terms, &terms);
-    CU_ASSERT_EQUAL_FATAL(jobs_open(&jobs, &plan, &us, &number, text), 0);
     join(0, 2);
     m = sent(0);
     CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);

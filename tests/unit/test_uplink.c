@@ -411,25 +411,9 @@ static struct config_static fixed_job(void)
 
 TEST(nobody_joins_a_job_above_from_a_static_worker_s_port)
 {
-    static const struct jobs_identity us;
-    struct jobs_plan plan = {.protocol = &sml_protocol,
-                             .terms = terms_of((struct sml_terms){.format = XFER_FORMAT_INT32,
-                                                                  .slots = 8,
-                                                                  .chunk_bytes = 128,
-                                                                  .plain = true,
-                                                                  .labelled = true,
-                                                                  .threads = 1}),
-                             .as_it_is = true,
-                             .is_static = true,
-                             .size = 1,
-                             .name = "fixed",
-                             .tenant = -1,
-                             .member = {{.ip = rig_station(0).ip, .udp_port = rig_station(0).port}}};
-    char text[AGG_TEXT_MAX];
+    const uint8_t number = registrar_open_fixed(rig_station(0).port, 1);
     struct ctl_message m;
-    uint8_t number;
 
-    CU_ASSERT_EQUAL_FATAL(jobs_open(&jobs, &plan, &us, &number, text), 0);
     find_path();
     join("up-1");
     m = sent_by(0);
