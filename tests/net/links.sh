@@ -44,7 +44,7 @@ if ((first < 500 || second < 500)); then
 fi
 
 step "an MPI program by both"
-out=$(net_mpirun 4 -x "LD_PRELOAD=$NET_BUILD/mpi-shim/libswagg-mpi.so" -x "SWAGG_SWITCH=$(rank_switch)" -x SWAGG_ANSWER_TIMEOUT_MS=60000 \
+out=$(net_mpirun 4 -x "LD_PRELOAD=$NET_BUILD/mpi-shim/libswagg-mpi.so" -x "SWAGG_SWITCH=$(rank_switch 0)" -x SWAGG_ANSWER_TIMEOUT_MS=60000 \
     -x SWAGG_JOIN_TIMEOUT_MS=300000 -x SWAGG_MIN_BYTES=8K -- "$NET_BUILD/tests/mpi/mpi-progress" 2>&1) || fail "$out"
 expect_progress "$out" 4
 expect_match "the summary" "$out" 'offloaded 3 calls, .*; failed 0'
