@@ -25,11 +25,12 @@ for program in "$prefix"/bin/*; do
     "$program" --help >"$scratch/help" 2>&1 </dev/null || wrong "${program##*/} --help: $(cat "$scratch/help")"
     for page in "$prefix"/share/man/man?/"${program##*/}".?; do
         [ -e "$page" ] || continue
+        text=$'\n'$(<"$page")$'\n'
         while read -r option; do
-            grep -Fq -- "${option//-/\\-}" "$page" || wrong "${page##*/} lacks $option" # a minus is "\-" there
+            [[ $text == *"${option//-/\\-}"* ]] || wrong "${page##*/} lacks $option" # a minus is "\-" there
         done < <(grep -Eo -- '--[a-z][a-z-]+' "$scratch/help" | sort -u)
         while read -r command; do
-            grep -Eq "^\.(SS|B) $command( |$)" "$page" || wrong "${page##*/} lacks the command $command"
+            [[ $text =~ $'\n'"."(SS|B)" $command"[[:space:]] ]] || wrong "${page##*/} lacks the command $command"
         done < <(sed -nE '/^commands/,/^$/s/^  ([a-z]+) .*/\1/p' "$scratch/help" | sort -u)
     done
 done
