@@ -134,6 +134,26 @@ static void fill(const struct hosts_scenario *s, unsigned rank, unsigned call, u
     }
 }
 
+static void pass(struct hosts_rank *r)
+{
+    local_pass(&r->member, &(struct xfer_call){.seq = r->made++, .collective = XFER_BARRIER});
+}
+
+/* Those before the next one that goes by the board; and in the place of that. */
+static void make_asides(struct hosts_rank *r)
+{
+    const struct hosts_scenario *s = r->world->scenario;
+
+    for (unsigned i = 0; i < s->asides[r->call]; i++)
+        pass(r);
+    r->deadline = now(r) + s->call_timeout_ns;
+    r->slice = SLICE_MIN_US * US;
+    r->phase = RANK_CALLING;
+    r->astray = s->differs.aside && s->differs.rank == r->rank && s->differs.call == r->call;
+    if (r->astray)
+        pass(r);
+}
+
 static void begin_call(struct hosts_rank *r)
 {
     struct xfer_call call = call_of(r, r->call);
@@ -145,10 +165,8 @@ static void begin_call(struct hosts_rank *r)
     fill(r->world->scenario, r->rank, r->call, call.count, in);
     r->tensor = (struct xfer_segment){.in = in, .out = out, .count = call.count};
     xfer_segments_measure(&r->tensor, 1, element, &count);
+    call.seq = r->made++;
     local_begin(&r->member, &call, &r->tensor, 1);
-    r->deadline = now(r) + r->world->scenario->call_timeout_ns;
-    r->slice = SLICE_MIN_US * US;
-    r->phase = RANK_CALLING;
     r->begun++;
     note(r, "begins call", r->call);
 }
@@ -257,14 +275,17 @@ static void wait_for_rail(struct hosts_rank *r)
 
 /* --- turns --- */
 
-/* Sleeps; who is awaited may be dead, time over, or the rail have failed. */
+/* Sleeps; who is awaited may be dead or have strayed, time over, or the rail have failed. */
 static void wait(struct hosts_rank *r)
 {
+    struct local_step astray;
     const struct hosts_rank *other = &r->world->rank[r->step.rank];
     const uint64_t more = r->step.sums && r->world->plan.hosts > 1 ? OTHERS_MS * MS : 0;
 
     if (other->phase == RANK_DEAD)
         fail_with(r, CTL_RANK_LOST, "rank %u has died", r->step.rank);
+    else if (local_strays(&r->member, &astray))
+        fail_with(r, CTL_MISMATCH, "rank %u has called something aside", astray.rank);
     else if (r->rail_failed)
         fail_by_rail(r);
     else if (now(r) >= r->deadline + more)
@@ -272,6 +293,21 @@ static void wait(struct hosts_rank *r)
     else
         soon(r, r->slice);
     r->slice = 2 * r->slice < SLICE_MAX_MS * MS ? 2 * r->slice : SLICE_MAX_MS * MS;
+}
+
+/* What it has called nobody else does: it hears so from the others. */
+static void wait_aside(struct hosts_rank *r)
+{
+    struct local_fault fault;
+
+    if (local_faulted(&r->member, &fault))
+        fail(r, NULL);
+    else if (r->rail_failed)
+        fail_by_rail(r);
+    else if (now(r) >= r->deadline)
+        fail_with(r, CTL_DEADLINE, "the deadline has passed, in another call than the others'");
+    else
+        soon(r, SLICE_MAX_MS * MS);
 }
 
 static void step(struct hosts_rank *r)
@@ -327,7 +363,9 @@ static void compute(struct hosts_rank *r)
         fail(r, NULL);
         return;
     }
-    begin_call(r);
+    make_asides(r);
+    if (!r->astray)
+        begin_call(r);
     next_step(r);
 }
 
@@ -365,7 +403,10 @@ static void on_turn(void *ctx, uint64_t at)
         compute(r);
         break;
     case RANK_CALLING:
-        step(r);
+        if (r->astray)
+            wait_aside(r);
+        else
+            step(r);
         if (r->phase == RANK_COMPUTING)
             soon(r, r->world->scenario->compute_ns);
         break;

@@ -24,6 +24,8 @@ struct hosts_rank {
     unsigned asked, given, summed, told; /* so many shares: by the board, to the rail, by it, to the board */
     bool at_rail;                        /* the board waits for it */
     unsigned call, begun;                /* in progress, or next; calls that it has begun */
+    uint32_t made;                       /* these, and those that went aside */
+    bool astray;                         /* the one in progress has, where the others' does not */
     bool failed;
     struct local_fault why;
     struct xfer_segment tensor;

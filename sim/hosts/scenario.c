@@ -96,6 +96,13 @@ static void draw_misfortune(struct hosts_scenario *s, uint64_t *r)
     }
 }
 
+static void draw_asides(struct hosts_scenario *s, uint64_t *r)
+{
+    for (unsigned c = 0; c < s->calls; c++)
+        s->asides[c] = rng_below(r, 3) == 0 ? (unsigned)rng_between(r, 1, 3) : 0;
+    s->differs.aside = s->differs.does && rng_below(r, 2);
+}
+
 void hosts_draw(struct hosts_scenario *s, uint64_t seed)
 {
     uint64_t r = seed;
@@ -114,4 +121,5 @@ void hosts_draw(struct hosts_scenario *s, uint64_t seed)
     draw_network(s, &r);
     if (!s->benign)
         draw_misfortune(s, &r);
+    draw_asides(s, &r);
 }

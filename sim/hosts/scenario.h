@@ -25,10 +25,11 @@ struct hosts_scenario {
     enum xfer_mode mode;
     unsigned calls;
     struct xfer_call call[HOSTS_CALLS_MAX];
+    unsigned asides[HOSTS_CALLS_MAX]; /* so many before each, which go another way and are not waited for */
     uint64_t call_timeout_ns, join_timeout_ns;
     uint64_t compute_ns, step_ns; /* at most, before a call; of one step in memory, mostly much less */
     struct {
-        bool does;
+        bool does, aside; /* aside: and waits for a call that goes another way */
         unsigned rank, call;
         uint64_t count;
     } differs; /* a rank, which calls that */

@@ -87,6 +87,14 @@ static bool names_the_dead(const struct hosts_world *w, const char *text)
     return false;
 }
 
+/* Whether a rank has called something aside, and another one of its host sees it. */
+static bool has_witness(const struct hosts_world *w)
+{
+    const struct hosts_scenario *s = w->scenario;
+
+    return s->differs.aside && w->plan.locals[w->plan.host[s->differs.rank]] > 1;
+}
+
 static void check_rank(struct hosts_world *w, const struct hosts_rank *r)
 {
     const struct hosts_scenario *s = w->scenario;
@@ -99,6 +107,8 @@ static void check_rank(struct hosts_world *w, const struct hosts_rank *r)
         oracle_fail(&w->oracle, "%s fails for no good reason: %s", r->name, r->why.text);
     if (r->failed && s->prompt && s->restarts == 0 && !s->differs.does && !names_the_dead(w, r->why.text))
         oracle_fail(&w->oracle, "%s does not name who has died: %s", r->name, r->why.text);
+    if (r->failed && s->prompt && has_witness(w) && r->why.reason == CTL_DEADLINE)
+        oracle_fail(&w->oracle, "%s hears at its deadline only of another call: %s", r->name, r->why.text);
 }
 
 static void check(struct hosts_world *w)

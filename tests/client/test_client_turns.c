@@ -71,7 +71,8 @@ static void *make_some(void *arg)
         if (i == CALLS)
             return NULL;
         if (!is_posted) {
-            turns_take(&turns, NULL, NULL);
+            struct swagg_request own = {0};
+            turns_take(&turns, &own, NULL, NULL);
             be_made((uint64_t)atomic_load(&made));
             turns_over(&turns);
         }
@@ -98,7 +99,8 @@ TEST(each_comes_at_its_turn_whoever_makes_it)
 
 static void *wait_and_make(void *arg)
 {
-    *(bool *)arg = turns_take(&turns, progress, &progressed);
+    struct swagg_request own = {0};
+    *(bool *)arg = turns_take(&turns, &own, progress, &progressed);
     be_made(1);
     turns_over(&turns);
     return NULL;
@@ -107,8 +109,9 @@ static void *wait_and_make(void *arg)
 TEST(who_waits_for_his_turn_lets_others_progress)
 {
     pthread_t waiter;
+    struct swagg_request own = {0};
     bool waited = false;
-    CU_ASSERT(!turns_take(&turns, NULL, NULL));
+    CU_ASSERT(!turns_take(&turns, &own, NULL, NULL));
     CU_ASSERT_EQUAL_FATAL(pthread_create(&waiter, NULL, wait_and_make, &waited), 0);
     while (atomic_load(&progressed) < 3)
         sched_yield();
@@ -122,13 +125,42 @@ TEST(who_waits_for_his_turn_lets_others_progress)
 
 TEST(what_is_posted_is_made_before_the_end)
 {
-    struct swagg_request first = {.call = {.count = 7}}, second = {.call = {.count = 8}};
+    struct swagg_request own = {0}, first = {.call = {.count = 7}}, second = {.call = {.count = 8}};
     struct xfer_call oldest;
-    turns_take(&turns, NULL, NULL);
+    turns_take(&turns, &own, NULL, NULL);
     CU_ASSERT_EQUAL(turns_post(&turns, &first), 0);
     CU_ASSERT_EQUAL(turns_post(&turns, &second), 0);
     CU_ASSERT(turns_posted(&turns, &oldest));
     CU_ASSERT_EQUAL(oldest.count, 7);
+    be_made(0);
+    turns_over(&turns);
+    turns_close(&turns);
+    CU_ASSERT_EQUAL(atomic_load(&made), 3);
+    CU_ASSERT(in_order);
+}
+
+static uint32_t passed_at;
+
+static void note_pass(void *ctx, const struct xfer_call *call)
+{
+    in_order = in_order && ctx == &turns;
+    passed_at = call->seq;
+}
+
+/* Who makes one that takes no turn waits for nobody. */
+TEST(all_calls_have_places_in_one_sequence)
+{
+    struct swagg_request own = {0}, first = {0}, second = {0};
+    struct xfer_call aside = {0};
+    turns_take(&turns, &own, NULL, NULL);
+    CU_ASSERT_EQUAL(turns_post(&turns, &first), 0);
+    turns_pass(&turns, &aside, note_pass);
+    CU_ASSERT_EQUAL(turns_post(&turns, &second), 0);
+    CU_ASSERT_EQUAL(own.call.seq, 0);
+    CU_ASSERT_EQUAL(first.call.seq, 1);
+    CU_ASSERT_EQUAL(passed_at, 2);
+    CU_ASSERT_EQUAL(second.call.seq, 3);
+    CU_ASSERT_EQUAL(second.turn, 2);
     be_made(0);
     turns_over(&turns);
     turns_close(&turns);

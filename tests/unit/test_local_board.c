@@ -353,6 +353,91 @@ TEST(who_has_left_is_missed_only_where_it_is_awaited)
     rig_close(&rig);
 }
 
+static void pass(struct rig *rig, unsigned rank, uint32_t seq, uint64_t bytes)
+{
+    const struct xfer_call call = {
+        .seq = seq, .collective = XFER_BROADCAST, .type = AGG_U8, .op = AGG_BOR, .root = 1, .count = bytes};
+    local_pass(&rig->member[rank], &call);
+}
+
+static void begin_at(struct rig *rig, unsigned rank, uint32_t seq)
+{
+    const struct xfer_call call = {
+        .seq = seq, .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 3};
+    rig->segments[rank][0] = (struct xfer_segment){.in = in[rank], .out = out[rank], .count = 3};
+    rig_begin(rig, rank, &call, 1);
+}
+
+/* Both numbers that are compared wrap. */
+static void count_from(struct rig *rig, uint32_t calls, uint32_t asides)
+{
+    for (unsigned rank = 0; rank < rig->plan.ranks; rank++) {
+        rig->member[rank].calls = calls;
+        rig->member[rank].asides = asides;
+    }
+}
+
+TEST(a_call_aside_in_the_place_of_one_of_the_board_is_seen)
+{
+    static const uint32_t from[] = {UINT32_MAX - 1, UINT32_MAX, 1};
+    struct local_step step;
+
+    for (unsigned i = 0; i < 9; i++) {
+        const uint32_t calls = from[i / 3], asides = from[i % 3], at = calls + asides;
+        struct rig rig;
+        rig_open(&rig, placements[4].host, 4, BLOCK);
+        count_from(&rig, calls, asides);
+        pass(&rig, 0, at, 7);
+        pass(&rig, 1, at, 7);
+        begin_at(&rig, 0, at + 1);
+        CU_ASSERT(!local_strays(&rig.member[0], &step)); /* all call the same */
+        pass(&rig, 0, at + 2, 8);
+        CU_ASSERT(!local_strays(&rig.member[0], &step)); /* what it has called since is none of the other's */
+        pass(&rig, 2, at, 7);
+        pass(&rig, 2, at + 1, 9);
+        CU_ASSERT(!local_strays(&rig.member[0], &step)); /* of another host */
+        pass(&rig, 1, at + 1, 9);
+        CU_ASSERT_FATAL(local_strays(&rig.member[0], &step));
+        CU_ASSERT_EQUAL(step.rank, 1);
+        CU_ASSERT_EQUAL(step.call.collective, XFER_BROADCAST);
+        CU_ASSERT_EQUAL(step.call.seq, at + 1);
+        CU_ASSERT_EQUAL(step.call.root, 1);
+        CU_ASSERT_EQUAL(step.call.count, 9);
+        rig_close(&rig);
+    }
+}
+
+/* Who is ahead has made that one before. */
+TEST(who_goes_on_aside_behind_the_same_call_does_not_stray)
+{
+    struct local_step step;
+    struct rig rig;
+
+    rig_open(&rig, placements[1].host, 2, BLOCK);
+    begin_at(&rig, 0, 0);
+    begin_at(&rig, 1, 0);
+    for (uint32_t i = 1; i < 4; i++) {
+        pass(&rig, 1, i, i);
+        CU_ASSERT(!local_strays(&rig.member[0], &step));
+    }
+    rig_close(&rig);
+}
+
+/* Ranks that have made different calls aside before are told by the places of those that meet. */
+TEST(calls_in_different_places_are_not_the_same)
+{
+    uint64_t rng = rng_seed(8);
+    struct rig rig;
+
+    rig_open(&rig, placements[1].host, 2, BLOCK);
+    pass(&rig, 1, 0, 7);
+    begin_at(&rig, 0, 0);
+    begin_at(&rig, 1, 1);
+    rig_run(&rig, &rng);
+    CU_ASSERT(rig.at[0] == LOCAL_MISMATCH || rig.at[1] == LOCAL_MISMATCH);
+    rig_close(&rig);
+}
+
 TEST(sleepers_are_woken)
 {
     struct rig rig;

@@ -74,19 +74,13 @@ void level_begin(struct level *l, struct swagg_job *rail)
 
 /* --- how it ends --- */
 
-static void wake_if_asleep(struct local_word *word)
-{
-    if (atomic_load(&word->sleepers) > 0)
-        memory_wake(word);
-}
-
 static void wake_all(struct level *l)
 {
     for (unsigned local = 0; local < l->member.locals; local++) {
-        wake_if_asleep(&l->memory.board->seats[local].in);
-        wake_if_asleep(&l->memory.board->seats[local].summed);
+        memory_wake_sleepers(&l->memory.board->seats[local].in);
+        memory_wake_sleepers(&l->memory.board->seats[local].summed);
     }
-    wake_if_asleep(&l->memory.board->fault);
+    memory_wake_sleepers(&l->memory.board->fault);
 }
 
 /* In words that name ranks already. Who is in the rail hears it from its session. */
@@ -320,9 +314,23 @@ static bool spin(struct level *l, const struct local_step *s, uint64_t *now)
     return is_there(s);
 }
 
+static int fail_mismatch(struct level *l, const struct local_step *s)
+{
+    const struct swagg_job *job = l->job;
+    const struct xfer_mismatch m = {.your_rank = job->options.rank,
+                                    .peer_rank = s->rank,
+                                    .opening = true,
+                                    .yours = l->member.call,
+                                    .peers = s->call};
+    char text[DESCRIBE_MISMATCH_MAX];
+    describe_mismatch(&job->options.names, &m, job->options.format, text);
+    return fail(l, SWAGG_ERR_MISMATCH, CTL_MISMATCH, text);
+}
+
 /* Until the word has changed, or there is something else to be seen. */
 static int wait_for(struct level *l, const struct local_step *s, struct vigil *v)
 {
+    struct local_step astray;
     uint64_t now = monotonic_ns(), pause = LOOK_US * NS_PER_US;
     const uint64_t since = now;
     if (spin(l, s, &now))
@@ -332,6 +340,8 @@ static int wait_for(struct level *l, const struct local_step *s, struct vigil *v
         struct local_fault fault;
         if (local_faulted(&l->member, &fault))
             return follow_fault(l);
+        if (local_strays(&l->member, &astray))
+            return fail_mismatch(l, &astray);
         let_others_progress(l, now);
         uint64_t until = earlier(look_at, progress_at(l));
         if (v->deadline > now)
@@ -417,25 +427,6 @@ static void end_rail(struct level *l)
     struct local_step nothing = {0};
     while (l->railed != l->begun)
         (void)drive_rail(l, &nothing);
-}
-
-static int fail_mismatch(struct level *l, const struct local_step *s)
-{
-    const struct swagg_job *job = l->job;
-    const struct xfer_mismatch m = {.your_rank = job->options.rank,
-                                    .peer_rank = s->rank,
-                                    .opening = true,
-                                    .yours = l->member.call,
-                                    .peers = s->call};
-    char text[DESCRIBE_MISMATCH_MAX];
-    describe_mismatch(&job->options.names, &m, job->options.format, text);
-    return fail(l, SWAGG_ERR_MISMATCH, CTL_MISMATCH, text);
-}
-
-bool level_takes(const struct swagg_job *job, const struct xfer_call *call, bool compressed)
-{
-    return job->level && (job->part_count == 0 || !compressed) &&
-           (call->collective == XFER_ALLREDUCE || call->collective == XFER_REDUCE);
 }
 
 /* Until so much of a GPU's tensor is there; the rail goes on meanwhile. */
@@ -540,7 +531,7 @@ static int make(struct level *l, struct swagg_request *r, bool in_thread, uint64
 int level_call(struct swagg_job *job, struct swagg_request *r)
 {
     struct level *l = job->level;
-    const bool waited = turns_take(&l->turns, job->options.progress, job->options.progress_ctx);
+    const bool waited = turns_take(&l->turns, r, job->options.progress, job->options.progress_ctx);
     const int rc = make(l, r, false, waited ? monotonic_ns() : r->began);
     turns_over(&l->turns);
     return rc;

@@ -48,6 +48,10 @@ int level_call(struct swagg_job *job, struct swagg_request *request);
  * requests; or why it is not, with the text set. Any thread. */
 int level_post(struct swagg_job *job, struct swagg_request *request);
 
+/* A call is made that does not go by the level, if the job has one; before it is. Who waits in the level for
+ * this rank, in a call that is another one in the same place, hears of it. Any thread. */
+void level_pass(struct swagg_job *job, const struct swagg_request *request);
+
 /* Gives up what is posted and not complete, of which the others hear; says that this rank has left, if the
  * job has a level, and hears no more of the job. In a child that
  * inherited it by fork nobody is told. */

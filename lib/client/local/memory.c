@@ -117,6 +117,12 @@ void memory_wake(struct local_word *word)
     syscall(SYS_futex, &word->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+void memory_wake_sleepers(struct local_word *word)
+{
+    if (atomic_load(&word->sleepers) > 0)
+        memory_wake(word);
+}
+
 void memory_close(struct memory *m)
 {
     unmap(m);

@@ -38,6 +38,8 @@ bool memory_lives(const struct memory *m, unsigned rank);
 /* Sleeps as long as the word has this value, at most so many ns. Ends early at times. */
 void memory_sleep(struct local_word *word, uint32_t value, uint64_t ns);
 void memory_wake(struct local_word *word);
+/* The same, which costs nothing where nobody sleeps. */
+void memory_wake_sleepers(struct local_word *word);
 
 /* The process no longer lives as any rank. */
 void memory_close(struct memory *m);

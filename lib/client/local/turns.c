@@ -9,12 +9,24 @@ void turns_open(struct turns *t, const struct turns_posts *posts, void *ctx)
     pthread_cond_init(&t->changed, NULL);
 }
 
-bool turns_take(struct turns *t, void (*progress)(void *ctx), void *ctx)
+/* With the lock. */
+static void give_place(const struct turns *t, struct xfer_call *call)
+{
+    call->seq = (uint32_t)(t->taken + t->passed);
+}
+
+static void give_turn(struct turns *t, struct swagg_request *r)
+{
+    give_place(t, &r->call);
+    r->turn = t->taken++;
+}
+
+bool turns_take(struct turns *t, struct swagg_request *r, void (*progress)(void *ctx), void *ctx)
 {
     pthread_mutex_lock(&t->lock);
-    const uint64_t mine = t->taken++;
-    const bool waits = t->over != mine;
-    while (t->over != mine) {
+    give_turn(t, r);
+    const bool waits = t->over != r->turn;
+    while (t->over != r->turn) {
         own_thread_wait(&t->changed, &t->lock, progress);
         own_thread_progress(&t->lock, progress, ctx);
     }
@@ -27,6 +39,16 @@ void turns_over(struct turns *t)
     pthread_mutex_lock(&t->lock);
     t->over++;
     pthread_cond_broadcast(&t->changed);
+    pthread_mutex_unlock(&t->lock);
+}
+
+void turns_pass(struct turns *t, struct xfer_call *call,
+                void (*pass)(void *ctx, const struct xfer_call *call))
+{
+    pthread_mutex_lock(&t->lock);
+    give_place(t, call);
+    t->passed++;
+    pass(t->ctx, call);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -76,7 +98,7 @@ int turns_post(struct turns *t, struct swagg_request *r)
         t->has_thread = rc == 0;
     }
     if (rc == 0) {
-        r->turn = t->taken++;
+        give_turn(t, r);
         r->next = NULL;
         if (t->first)
             t->last->next = r;

@@ -7,6 +7,8 @@
 
 static_assert(sizeof(struct local_word) + 2 * sizeof(struct local_order) <= 64,
               "a step and its call are one line");
+static_assert(2 * sizeof(struct local_word) + sizeof(struct local_aside) <= 64,
+              "who waits for a sum has what else is to be seen of its rank in the same line");
 
 enum { PAGE = 4096, GRAIN = 1024 /* elements of a share */ };
 
@@ -173,7 +175,7 @@ void local_begin(struct local_member *m, const struct xfer_call *call, const str
                  size_t n)
 {
     m->call = *call;
-    m->call.seq = m->seq++;
+    m->calls++;
     m->segments = segments;
     m->segment_count = n;
     m->element = agg_element_size(call->type, call->op);
@@ -223,6 +225,55 @@ static struct xfer_call theirs(const struct local_member *m, unsigned local)
                               .count = o->count};
 }
 
+static bool is_beyond(uint32_t value, uint32_t number)
+{
+    return (int32_t)(value - number) > 0;
+}
+
+void local_pass(struct local_member *m, const struct xfer_call *call)
+{
+    struct local_aside *a = &m->board->seats[m->me].aside;
+    const uint32_t before = call->seq - m->asides++;
+
+    atomic_store_explicit(&a->place, 0, memory_order_relaxed);
+    atomic_store_explicit(&a->count, call->count, memory_order_release);
+    atomic_store_explicit(&a->root, call->root, memory_order_release);
+    atomic_store_explicit(&a->collective, call->collective, memory_order_release);
+    atomic_store_explicit(&a->type, call->type, memory_order_release);
+    atomic_store_explicit(&a->op, call->op, memory_order_release);
+    atomic_store(&a->place, (uint64_t)m->asides << 32 | before);
+}
+
+/* False: it has changed meanwhile, and is to be looked at again. */
+static bool read_aside(struct local_aside *a, uint64_t place, struct xfer_call *call)
+{
+    *call = (struct xfer_call){
+        .seq = (uint32_t)place + (uint32_t)(place >> 32) - 1,
+        .count = atomic_load_explicit(&a->count, memory_order_acquire),
+        .root = atomic_load_explicit(&a->root, memory_order_acquire),
+        .collective = atomic_load_explicit(&a->collective, memory_order_acquire),
+        .type = atomic_load_explicit(&a->type, memory_order_acquire),
+        .op = atomic_load_explicit(&a->op, memory_order_acquire),
+    };
+    return atomic_load_explicit(&a->place, memory_order_relaxed) == place;
+}
+
+bool local_strays(const struct local_member *m, struct local_step *step)
+{
+    const uint32_t call = m->calls - 1, asides = m->call.seq - call; /* that were made here before it */
+
+    for (unsigned local = 0; local < m->locals; local++) {
+        struct local_aside *a = &m->board->seats[local].aside;
+        const uint64_t place = atomic_load_explicit(&a->place, memory_order_acquire);
+        if (place == 0 || is_beyond((uint32_t)place, call) || !is_beyond((uint32_t)(place >> 32), asides))
+            continue;
+        step->rank = m->rank_of[local];
+        if (read_aside(a, place, &step->call))
+            return true;
+    }
+    return false;
+}
+
 /* These bytes of a block, in the tensor. */
 static struct xfer_pieces part(const struct local_member *m, uint64_t index, size_t at, size_t bytes,
                                bool out)
@@ -262,11 +313,6 @@ static struct local_word *steps_of(const struct local_member *m, unsigned local,
     struct local_seat *seat = &m->board->seats[local];
 
     return sums ? &seat->summed : &seat->in;
-}
-
-static bool is_beyond(uint32_t value, uint32_t number)
-{
-    return (int32_t)(value - number) > 0;
 }
 
 static bool has_come(const struct local_member *m, unsigned local, uint64_t index, bool sums)

@@ -19,8 +19,13 @@
  *   - a rank copies b in once all adders have made their share of b - 2 (it has copied that out), or has seen
  *     in > b - 1 of all ranks, which then have done with b - 2: nobody reads its area of b - 2 any more.
  *
- * The first step of a call carries what was called: whoever goes on compares it with its own call. Hosts that
- * call different things may have the same shares of it, so a rail's call has a label of the whole one.
+ * The first step of a call carries what was called, and its place among all of the job's calls: whoever goes
+ * on compares it with its own call. Hosts that call different things may have the same shares of it, so a
+ * rail's call has a label of the whole one.
+ *
+ * Calls that go another way, *aside*, meet none of these steps, and one that was made in the place of another
+ * rank's call of the board would be awaited there in vain. So each rank shows on the board which call it has
+ * made aside last, and who waits looks at that (local_strays).
  *
  * Faults. The first rank that cannot go on writes why beside its counters and stores its number in the
  * board's fault, once and for all: everybody sees it at its next step. A rank that has left or died says so
@@ -64,6 +69,16 @@ struct local_order {
     uint8_t collective, type, op;
 };
 
+/* The last call of a rank's that goes aside. It may be made at any time, also while one of the board is in
+ * progress: who reads it compares place before and after. */
+struct local_aside {
+    _Atomic uint64_t place; /* above 32 bits: so many went aside, this one included; in these: so many calls
+                               of the board were made before it. 0: there is none, or it is being written */
+    _Atomic uint64_t count; /* as of struct local_order */
+    _Atomic uint32_t root;
+    _Atomic uint8_t collective, type, op;
+};
+
 enum local_state { LOCAL_AWAITED = 0, LOCAL_SEATED, LOCAL_LEFT };
 
 /* What one rank stores, and all read. */
@@ -71,7 +86,8 @@ struct local_seat {
     alignas(64) struct local_word in;
     struct local_order order[2]; /* of an even, an odd block */
     alignas(64) struct local_word summed;
-    struct local_word state;              /* enum local_state */
+    struct local_word state; /* enum local_state */
+    struct local_aside aside;
     alignas(64) struct local_fault fault; /* read by others once the board's has this rank's number */
 };
 
@@ -105,7 +121,8 @@ struct local_member {
     size_t block_bytes;
     const void *areas[CTL_RANKS_MAX]; /* room for the kernels' arguments */
     uint32_t block;                   /* the running number of the call's first, or the next call's */
-    uint32_t seq;                     /* of the next call */
+    uint32_t calls;                   /* of the board, that this rank has begun */
+    uint32_t asides;                  /* calls that it has made aside; of whoever makes these */
     /* The call in progress. */
     struct xfer_call call;
     const struct xfer_segment *segments;
@@ -128,8 +145,8 @@ struct local_member {
 void local_member_init(struct local_member *m, const struct local_plan *plan, unsigned rank,
                        struct local_board *board, size_t block_bytes, const struct agg_kernels *kernels);
 
-/* Begins a call, which has been checked; its seq is given here. The segments are measured, and used until the
- * call is over. */
+/* Begins a call, which has been checked; its seq counts all calls that the rank has made, those aside
+ * included. The segments are measured, and used until the call is over. */
 void local_begin(struct local_member *m, const struct xfer_call *call, const struct xfer_segment segments[],
                  size_t n);
 
@@ -160,6 +177,14 @@ enum local_next local_go(struct local_member *m, struct local_step *step);
 
 /* The oldest share that is being summed over the hosts is; of two at most. */
 void local_railed(struct local_member *m);
+
+/* A call is made that goes aside; its seq counts as that of the others. Beside the thread that has the member
+ * for the other functions. Who sleeps on a word of this rank's seat may be woken to see it. */
+void local_pass(struct local_member *m, const struct xfer_call *call);
+
+/* Whether another rank has made a call aside before this one, which was made before that one here: the two
+ * wait for one another. Who it is, and its call, are in *step. For a call that waits. */
+bool local_strays(const struct local_member *m, struct local_step *step);
 
 /* Up to which byte the next step reads the call's tensor, 0: none of it; up to which one it has its sum. */
 uint64_t local_reads(const struct local_member *m);

@@ -19,7 +19,7 @@
 
 /* The version of what ranks of one host agree on (board.h: its layout, the length of a block, who sums what).
  * Ranks of other versions do not sum together in shared memory. */
-enum { LOCAL_VERSION = 1 };
+enum { LOCAL_VERSION = 2 };
 
 enum { LOCAL_RAILS_MAX = 8 }; /* a job's; each is a job of the switch */
 
