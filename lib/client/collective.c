@@ -340,6 +340,7 @@ static int take(struct swagg_job *job, const struct posting *posting, struct swa
 /* Behind those in flight. It is waited for; or the caller has it, and leaves. */
 static int append(struct swagg_job *job, const struct posting *posting, struct swagg_request *request)
 {
+    level_pass(job, request);
     if (!posting)
         return await_call(request);
     const int rc = lanes_append(job, request);
