@@ -689,23 +689,158 @@ TEST(different_calls_are_named)
     }
 }
 
-static int copy_or_sum(struct crew_member *m, struct told *told)
+/* A call by a letter. */
+static int call_of(struct crew_member *m, char letter)
 {
+    static float x[8];
     static char bytes[100];
-    return m->rank == 1 ? swagg_broadcast(m->job, bytes, sizeof bytes, 0) : call_another(m, told);
+    struct swagg_request *request;
+    int rc;
+    switch (letter) {
+    case 'a':
+        return swagg_allreduce(m->job, x, x, 8, SWAGG_F32, SWAGG_SUM);
+    case 'p':
+        return post_and_wait(m, 8);
+    case 'l':
+        return swagg_allreduce(m->job, x, x, 7, SWAGG_F32, SWAGG_SUM);
+    case 't':
+        return swagg_allreduce(m->job, x, x, 8, SWAGG_U32, SWAGG_SUM);
+    case 'o':
+        return swagg_allreduce(m->job, x, x, 8, SWAGG_F32, SWAGG_MAX);
+    case 'r':
+        return swagg_reduce(m->job, x, x, 8, SWAGG_F32, SWAGG_SUM, 1);
+    case 'R':
+        return swagg_reduce(m->job, x, x, 8, SWAGG_F32, SWAGG_SUM, 2);
+    case 'b':
+        return swagg_broadcast(m->job, bytes, sizeof bytes, 0);
+    case 'B':
+        rc = swagg_post_broadcast(m->job, bytes, sizeof bytes, 0, NULL, &request);
+        return rc < 0 ? rc : swagg_wait(&request);
+    default:
+        return swagg_barrier(m->job);
+    }
 }
 
-/* They go by different ways, and never meet. */
-TEST(a_copy_and_a_sum_in_the_same_place_end_by_the_deadline)
+static const char *words_of(char letter)
 {
-    struct ranks r = ranks_at(2, "copy", copy_or_sum);
-    r.options.call_timeout_ms = 2000;
+    static const struct {
+        char letter;
+        const char *words;
+    } all[] = {{'a', "allreduce of 8 float32 (sum)"},        {'p', "allreduce of 8 float32 (sum)"},
+               {'l', "allreduce of 7 float32 (sum)"},        {'t', "allreduce of 8 uint32 (sum)"},
+               {'o', "allreduce of 8 float32 (max)"},        {'r', "reduce of 8 float32 (sum) to rank 1"},
+               {'R', "reduce of 8 float32 (sum) to rank 2"}, {'b', "broadcast of 100 bytes from rank 0"},
+               {'B', "broadcast of 100 bytes from rank 0"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].letter == letter)
+            return all[i].words;
+    return "barrier";
+}
+
+/* What each rank calls, one after the other: letters of the ranks in turn. */
+static const char *calls;
+
+static int make_calls(struct crew_member *m, struct told *told)
+{
+    const size_t size = (size_t)m->crew->size;
+    int rc = 0;
+    (void)told;
+    for (size_t i = (size_t)m->rank; rc == 0 && i < strlen(calls); i += size)
+        rc = call_of(m, calls[i]);
+    return rc;
+}
+
+static struct ranks run_calls(const char *letters, unsigned placement, const struct loop_switch *ls,
+                              int deadline_ms)
+{
+    struct ranks r = ranks_of(4, placements[placement].host, ls, "others", make_calls);
+    calls = letters;
+    r.options.call_timeout_ms = deadline_ms;
     run(&r);
+    return r;
+}
+
+/* All hear of it, long before their deadlines, and who called what: the last of these letters. */
+static void expect_mismatch(const char *letters, unsigned placement, const struct loop_switch *ls)
+{
+    struct ranks r = run_calls(letters, placement, ls, 60000);
+    for (int rank = 0; rank < 4; rank++) {
+        const char *text = r.told->rank[rank].text, *of_last = letters + strlen(letters) - 4;
+        int named = 0;
+        if (!expect(&r, rank, SWAGG_ERR_MISMATCH, "called"))
+            printf("    of '%s', placement %u\n", letters, placement);
+        for (int other = 0; other < 4; other++) {
+            char said[128];
+            snprintf(said, sizeof said, "rank %d called %s", other, words_of(of_last[other]));
+            named += strstr(text, said) != NULL;
+        }
+        CU_ASSERT_EQUAL(named, 2);
+    }
+    finish(&r);
+}
+
+TEST(a_call_that_goes_another_way_is_told_from_a_sum_at_once)
+{
+    static const char *const cases[] = {
+        "abaa", "aa|a", "ra||", "pbbb", "aBaa", "aaaaabaa", "aaaa||||bbbbabab"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (unsigned p = 1; p < 3; p++)
+            expect_mismatch(cases[i], p, the_switch);
+}
+
+TEST(sums_that_differ_in_anything_are_told_apart_within_a_host)
+{
+    static const char *const cases[] = {"alaa",
+                                        "taaa",
+                                        "aaoa",
+                                        "rrrR",
+                                        "arrr",
+                                        "aaap"
+                                        "alaa"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (unsigned p = 1; p < 3; p++)
+            expect_mismatch(cases[i], p, p < 2 ? NULL : the_switch);
+}
+
+/* Nobody of a host meets anybody of the other. */
+TEST(hosts_that_wait_in_different_ways_end_by_the_deadline)
+{
+    struct ranks r = run_calls("aa||", 2, the_switch, 2000);
     for (int rank = 0; rank < r.size; rank++) {
         const int status = r.told->rank[rank].status;
         CU_ASSERT(status == SWAGG_ERR_DEADLINE || status == SWAGG_ERR_ABORTED);
     }
     finish(&r);
+}
+
+/* Posted at once: one of each kind, in this order or the other. */
+static int post_two(struct crew_member *m, struct told *told)
+{
+    static float x[8];
+    struct swagg_request *request[2];
+    const int sum = m->rank == 1 ? 1 : 0; /* its place */
+    int rc = 0, first = 0;
+    (void)told;
+    for (int i = 0; rc == 0 && i < 2; i++)
+        rc = i == sum ? swagg_post_allreduce(m->job, x, x, 8, SWAGG_F32, SWAGG_SUM, NULL, &request[i])
+                      : swagg_post_barrier(m->job, NULL, &request[i]);
+    if (rc < 0)
+        return rc;
+    for (int i = 0; i < 2; i++)
+        if ((rc = swagg_wait(&request[i])) < 0 && first == 0)
+            first = rc;
+    return first;
+}
+
+TEST(a_sum_and_another_call_that_are_posted_do_not_change_places)
+{
+    for (unsigned p = 1; p < 3; p++) {
+        struct ranks r = ranks_of(4, placements[p].host, the_switch, "places", post_two);
+        run(&r);
+        for (int rank = 0; rank < r.size; rank++)
+            expect(&r, rank, SWAGG_ERR_MISMATCH, "allreduce of 8 float32 (sum)");
+        finish(&r);
+    }
 }
 
 static int abort_it(struct crew_member *m, struct told *told)
