@@ -337,9 +337,22 @@ static int take(struct swagg_job *job, const struct posting *posting, struct swa
                        SWAGG_REQUESTS_MAX);
 }
 
+/* By the job's level within the host. */
+static int go_by_level(struct swagg_job *job, const struct posting *posting, struct swagg_request *request)
+{
+    const int rc = posting ? level_post(job, request) : await_staged(request, level_call(job, request));
+    if (posting && rc == SWAGG_OK)
+        *posting->request = request;
+    else
+        requests_give(&job->requests, request);
+    return rc;
+}
+
 /* Behind those in flight. It is waited for; or the caller has it, and leaves. */
 static int append(struct swagg_job *job, const struct posting *posting, struct swagg_request *request)
 {
+    if (level_takes(job, &request->call, request->compressed))
+        return go_by_level(job, posting, request);
     level_pass(job, request);
     if (!posting)
         return await_call(request);
@@ -373,17 +386,6 @@ int collective_run(struct swagg_job *job, const struct posting *posting, struct 
     return append(job, posting, request);
 }
 
-/* By the job's level within the host. */
-static int go_by_level(struct swagg_job *job, const struct posting *posting, struct swagg_request *request)
-{
-    const int rc = posting ? level_post(job, request) : await_staged(request, level_call(job, request));
-    if (posting && rc == SWAGG_OK)
-        *posting->request = request;
-    else
-        requests_give(&job->requests, request);
-    return rc;
-}
-
 static int collective(struct swagg_job *job, const struct ask *r, const struct posting *posting)
 {
     struct swagg_request own = {0}, *request = &own;
@@ -394,8 +396,7 @@ static int collective(struct swagg_job *job, const struct ask *r, const struct p
         requests_give(&job->requests, request);
         return rc;
     }
-    return level_takes(job, &request->call, request->compressed) ? go_by_level(job, posting, request)
-                                                                 : append(job, posting, request);
+    return append(job, posting, request);
 }
 
 int collective_of_nothing(struct swagg_job *job, enum swagg_type type, enum swagg_op op,

@@ -437,8 +437,8 @@ int swagg_post_reduce_scatter_block(struct swagg_job *job, const void *send, voi
     return reduce_scatter_block(job, send, recv, count, type, op, &(const struct posting){how, request});
 }
 
-/* Where packets carry no calls of their own, at servers, and without a switch, it is a sum of no elements,
- * for which ranks wait, too. */
+/* Where packets carry no calls of their own, and at servers, it is a sum of no elements, for which ranks
+ * wait, too. Without a switch it goes by the level within the host. */
 static int barrier(struct swagg_job *job, const struct posting *posting)
 {
     struct swagg_request here = {0}, *request = &here;
@@ -448,9 +448,9 @@ static int barrier(struct swagg_job *job, const struct posting *posting)
     if (job->options.quorum != 0)
         return client_fail(SWAGG_ERR_ARGUMENT, "this job has no barrier: its calls end with a quorum of the "
                                                "ranks: open one without options.quorum");
-    if (job->options.format != XFER_FORMAT_TYPED)
+    if (job->part_count > 0 && job->options.format != XFER_FORMAT_TYPED)
         return collective_of_nothing(job, SWAGG_F32, SWAGG_SUM, posting);
-    if (job->worker->at_servers || job->part_count == 0)
+    if (job->part_count > 0 && job->worker->at_servers)
         return collective_of_nothing(job, SWAGG_U8, SWAGG_BOR, posting);
     if ((rc = collective_begin(job, posting, 0, &request)) < 0)
         return rc;

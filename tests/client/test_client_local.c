@@ -802,6 +802,12 @@ TEST(sums_that_differ_in_anything_are_told_apart_within_a_host)
             expect_mismatch(cases[i], p, p < 2 ? NULL : the_switch);
 }
 
+TEST(one_host_tells_a_barrier_from_a_sum)
+{
+    expect_mismatch("a|aa", 1, NULL);
+    expect_mismatch("|||p", 1, NULL);
+}
+
 /* Nobody of a host meets anybody of the other. */
 TEST(hosts_that_wait_in_different_ways_end_by_the_deadline)
 {

@@ -2,8 +2,10 @@
 
 bool level_takes(const struct swagg_job *job, const struct xfer_call *call, bool compressed)
 {
-    return job->level && (job->part_count == 0 || !compressed) &&
-           (call->collective == XFER_ALLREDUCE || call->collective == XFER_REDUCE);
+    if (!job->level)
+        return false;
+    const bool sums = call->collective == XFER_ALLREDUCE || call->collective == XFER_REDUCE;
+    return job->part_count == 0 || (sums && !compressed);
 }
 
 static void pass(void *ctx, const struct xfer_call *call)
