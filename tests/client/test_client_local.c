@@ -1130,6 +1130,92 @@ TEST(signals_of_the_program_do_not_end_a_meeting)
     crew_give_up(meets_amid_signals);
 }
 
+static bool hears_that_the_leader_has_gone(struct swagg_job *none)
+{
+    struct meeting m;
+    (void)none;
+    come_as(1, &m);
+    return says(m.why, "who leads there has gone");
+}
+
+/* Of a process that sleeps nowhere else. */
+static void await_sleep(pid_t pid)
+{
+    char path[64], state = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    while (state != 'S' && !has_ended(pid)) {
+        FILE *stat = fopen(path, "r");
+        if (!stat || fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
+            state = 0;
+        if (stat)
+            fclose(stat);
+        sleep_ms(1);
+    }
+}
+
+/* It stands still, so that the other one waits for its answer. */
+TEST(who_waits_for_a_leader_that_is_killed_hears_so)
+{
+    int status = -1;
+    const pid_t leader = start_at_meeting(0);
+    kill(leader, SIGSTOP);
+    waitpid(leader, NULL, WUNTRACED);
+    const pid_t other = fork();
+    if (other == 0)
+        _exit(!hears_that_the_leader_has_gone(NULL));
+    await_sleep(other);
+    end_process(leader);
+    waitpid(other, &status, 0);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
+enum { LED = 1, GIVEN_UP };
+
+static void await_step(const atomic_int *step, int which)
+{
+    while (atomic_load(step) < which)
+        sleep_ms(1);
+}
+
+/* All are to come, and none is waited for. */
+static bool lacks(struct meeting *m, unsigned rank)
+{
+    struct ctl_ranks missing = {0};
+    return m->memory.board && meeting_of_all(m, 0, &missing) == -ETIMEDOUT && ctl_ranks_has(&missing, rank);
+}
+
+/* Rank 1 gives up, and then rank 0, who leads. */
+static bool misses_the_other(int rank, atomic_int *step)
+{
+    struct meeting m;
+    if (rank == 1)
+        await_step(step, LED);
+    come_as(rank, &m);
+    if (rank == 0) {
+        atomic_store(step, LED);
+        await_step(step, GIVEN_UP);
+    }
+    const bool missed = lacks(&m, 1 - (unsigned)rank);
+    meeting_close(&m);
+    atomic_store(step, GIVEN_UP);
+    return missed;
+}
+
+TEST(who_has_given_up_a_meeting_is_missing_there)
+{
+    atomic_int *step = mmap(NULL, sizeof *step, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pid[2];
+    for (int rank = 0; rank < 2; rank++)
+        if ((pid[rank] = fork()) == 0)
+            _exit(!misses_the_other(rank, step));
+    for (int rank = 0; rank < 2; rank++) {
+        int status = -1;
+        waitpid(pid[rank], &status, 0);
+        CU_ASSERT_EQUAL(status, 0);
+    }
+    munmap(step, sizeof *step);
+}
+
 static bool hears_that_it_is_there(struct swagg_job *none)
 {
     struct meeting m;

@@ -104,12 +104,13 @@ static bool say(int fd, const void *bytes, size_t n)
 }
 
 /* A wait with a limit ends at every signal, and when the process was stopped (signal(7)): it goes on, and
- * once its time is over looks without waiting. */
+ * once its time is over looks without waiting. errno is 0 where the other one has closed its end. */
 static ssize_t receive(int fd, struct msghdr *message)
 {
     const uint64_t until = monotonic_ns() + ANSWER_MS * NS_PER_MS;
     int flags = MSG_CMSG_CLOEXEC;
     ssize_t n;
+    errno = 0;
     while ((n = recvmsg(fd, message, flags)) < 0 && errno == EINTR)
         flags |= monotonic_ns() < until ? 0 : MSG_DONTWAIT;
     return n;
@@ -236,7 +237,16 @@ static int lead(struct meeting *m)
 
 /* --- who comes after --- */
 
-/* There is no memory in the leader's answer. The kernel leaves out what no number is free for. */
+/* The leader's answer did not come: errno says why. */
+static void say_no_answer(struct meeting *m)
+{
+    if (errno == EAGAIN)
+        snprintf(m->why, sizeof m->why, "who leads there has not answered within %d s", ANSWER_MS / 1000);
+    else
+        snprintf(m->why, sizeof m->why, "who leads there has gone");
+}
+
+/* There is no memory in it. The kernel leaves out what no number is free for. */
 static void say_why(struct meeting *m, const struct welcome *w, bool is_answer)
 {
     const bool is_known = is_answer && w->verdict < sizeof verdicts / sizeof *verdicts;
@@ -247,7 +257,7 @@ static void say_why(struct meeting *m, const struct welcome *w, bool is_answer)
                  "the descriptor of its memory did not come: this process has as many open as it may "
                  "(ulimit -n)");
     else
-        snprintf(m->why, sizeof m->why, "who leads there has not answered within %d s", ANSWER_MS / 1000);
+        snprintf(m->why, sizeof m->why, "who leads there answers in words that this libswagg does not know");
 }
 
 /* The leader's answer: its descriptor, or -1, and why. */
@@ -262,9 +272,13 @@ static int hear_welcome(struct meeting *m, int fd)
     struct msghdr message = {
         .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     const ssize_t n = receive(fd, &message);
+    if (n <= 0) {
+        say_no_answer(m);
+        return -1;
+    }
     const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
     int memory = -1;
-    if (n > 0 && c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
         memcpy(&memory, CMSG_DATA(c), sizeof memory);
     if (memory >= 0 && n == sizeof w && w.magic == MAGIC && w.verdict == WELCOME && w.leader < m->size) {
         m->leader = (uint16_t)w.leader;
@@ -290,26 +304,25 @@ static bool take_seat(struct meeting *m, int fd)
 }
 
 /* This rank is to be seen living before it is believed. */
-static bool take_part(struct meeting *m, int fd)
+static void take_part(struct meeting *m, int fd)
 {
     const struct hello h = {
         .magic = MAGIC, .version = LOCAL_VERSION, .job = m->job, .rank = m->rank, .size = m->size};
     struct ucred peer;
-    struct proof p;
     if (!peer_of(fd, &peer) || peer.uid != geteuid()) {
         snprintf(m->why, sizeof m->why, "%s", verdicts[OTHER_USER]);
-        return false;
+        return;
     }
-    const int memory = say(fd, &h, sizeof h) ? hear_welcome(m, fd) : -1;
-    if (memory < 0)
-        return false;
-    if (!take_seat(m, memory))
-        return false;
-    p.id = m->memory.board->id;
-    if (p.id != 0 && say(fd, &p, sizeof p) && hear(fd, &p, sizeof p))
-        return true;
-    snprintf(m->why, sizeof m->why, "who leads there has gone");
-    return false;
+    if (!say(fd, &h, sizeof h)) {
+        say_no_answer(m);
+        return;
+    }
+    const int memory = hear_welcome(m, fd);
+    if (memory < 0 || !take_seat(m, memory))
+        return;
+    struct proof p = {.id = m->memory.board->id};
+    if (p.id == 0 || !say(fd, &p, sizeof p) || !hear(fd, &p, sizeof p))
+        say_no_answer(m);
 }
 
 /* --- either --- */
@@ -466,12 +479,15 @@ static void proclaim(struct local_board *board, enum local_opening opening)
     memory_wake(&board->open);
 }
 
-/* Where the leader does, the others hear it before they see that it has gone. */
+/* Where the leader does, the others hear it before they see that it has gone. Another one is missing from now
+ * on. */
 static int give_up(struct meeting *m, struct ctl_ranks *missing)
 {
     *missing = missing_of(m);
     if (m->leads)
         proclaim(m->memory.board, LOCAL_GIVEN_UP);
+    else
+        atomic_store(&m->memory.board->seats[m->rank].state.value, LOCAL_AWAITED);
     return -ETIMEDOUT;
 }
 
