@@ -107,7 +107,7 @@ static void check_rank(struct hosts_world *w, const struct hosts_rank *r)
         oracle_fail(&w->oracle, "%s fails for no good reason: %s", r->name, r->why.text);
     if (r->failed && s->prompt && s->restarts == 0 && !s->differs.does && !names_the_dead(w, r->why.text))
         oracle_fail(&w->oracle, "%s does not name who has died: %s", r->name, r->why.text);
-    if (r->failed && s->prompt && has_witness(w) && r->why.reason == CTL_DEADLINE)
+    if (r->failed && s->prompt && s->restarts == 0 && has_witness(w) && r->why.reason == CTL_DEADLINE)
         oracle_fail(&w->oracle, "%s hears at its deadline only of another call: %s", r->name, r->why.text);
 }
 
