@@ -1,6 +1,5 @@
 /* What both tables share: the host's network devices, as NCCL is to see them, NCCL's log, and memory. */
-#ifndef NCCL_DEVICES_H
-#define NCCL_DEVICES_H
+#pragma once
 
 #include <net/if.h>
 #include <netinet/in.h>
@@ -31,5 +30,3 @@ enum nccl_result memory_register(void *comm, void *data, size_t size, int memory
 enum nccl_result memory_register_dmabuf(void *comm, void *data, size_t size, int memory, uint64_t offset,
                                         int fd, void **mr);
 enum nccl_result memory_deregister(void *comm, void *mr);
-
-#endif

@@ -5,8 +5,7 @@
  * Functions return an enum nccl_result. Handles are NCCL's, HANDLE_MAX bytes, which it carries to other
  * ranks; what the functions make of them ("comms"), memory handles and requests are the plugin's. Functions
  * of one comm are not called by two threads at once. */
-#ifndef NCCL_ABI_H
-#define NCCL_ABI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -121,5 +120,3 @@ struct nccl_collnet {
 
 extern const struct nccl_net ncclNetPlugin_v8;
 extern const struct nccl_collnet ncclCollNetPlugin_v8;
-
-#endif

@@ -1,7 +1,6 @@
 /* Replays a profile by blocking calls, one after the other: what a thread does that a framework has for them.
  * What mpi-replay and gloo-replay share. */
-#ifndef SWAGG_REPLAY_BLOCKING_H
-#define SWAGG_REPLAY_BLOCKING_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ struct blocking {
 /* All of a program but its library's beginning and end. Returns an exit status; after EXIT_BAD other ranks
  * may wait for this one. */
 int blocking_main(const struct blocking *b, int argc, char *argv[]);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Layers are in the order of the forward pass; the backward pass has them the other way round. bucket, which
  * may be missing, says how many bytes of gradients the model's framework sums together. docs/replay.md. */
-#ifndef SWAGG_REPLAY_PROFILE_H
-#define SWAGG_REPLAY_PROFILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ int profile_read(struct profile *p, const char *path, char why[PROFILE_WHY]);
 void profile_free(struct profile *p);
 
 uint64_t profile_bytes(const struct profile *p);
-
-#endif

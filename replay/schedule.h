@@ -1,6 +1,5 @@
 /* A step of training as its network sees it: which gradients are to be summed, and when they are there. */
-#ifndef SWAGG_REPLAY_SCHEDULE_H
-#define SWAGG_REPLAY_SCHEDULE_H
+#pragma once
 
 #include "profile.h"
 
@@ -39,5 +38,3 @@ struct schedule_shares {
 /* Counts one more call; calls are counted in the order in which they began. computed: when the model had
  * computed. All by the same clock, from 0 on. */
 void schedule_count(struct schedule_shares *shares, double began, double ended, double computed);
-
-#endif

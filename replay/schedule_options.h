@@ -1,6 +1,5 @@
 /* The options of command lines that say how a profile becomes a schedule. */
-#ifndef SWAGG_REPLAY_SCHEDULE_OPTIONS_H
-#define SWAGG_REPLAY_SCHEDULE_OPTIONS_H
+#pragma once
 
 #include "command_line.h"
 #include "schedule.h"
@@ -16,5 +15,3 @@ extern const struct option_row schedule_rows[SCHEDULE_OPTIONS]; /* of struct sch
 
 /* A number of more than 0, for fields of double. */
 option_reader option_factor;
-
-#endif

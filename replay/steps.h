@@ -1,7 +1,6 @@
 /* Replays the steps of a profile: sleeps while the model would compute, and has its gradients summed as they
  * become ready, by whatever a program sums with. What swagg-replay and mpi-replay share. */
-#ifndef SWAGG_REPLAY_STEPS_H
-#define SWAGG_REPLAY_STEPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void steps_sleep(double until); /* by monotonic_seconds */
 
 /* Replays the profile; rank 0 prints what a step takes. Returns an exit status. */
 int steps_run(const struct profile *p, const struct steps_options *o, const struct steps_calls *calls);
-
-#endif

@@ -1,7 +1,6 @@
 /* A switch that is one pool and nothing else: what arrives is summed at once, and sums leave on the links to
  * the workers. */
-#ifndef SWAGG_SIM_ADDER_H
-#define SWAGG_SIM_ADDER_H
+#pragma once
 
 #include "link.h"
 #include "switchml/pool.h"
@@ -18,5 +17,3 @@ void adder_close(struct adder *a);
 
 /* A link_receiver, with an adder for its context; frame->host is the sender's rank. */
 void adder_receive(void *adder, struct frame *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* A job of ATP in the simulator: workers with a stream to each of its parameter servers, and the servers, in
  * one life after the other, by the same number. A program of some calls, whose every result is checked. */
-#ifndef SWAGG_SIM_ATP_JOB_H
-#define SWAGG_SIM_ATP_JOB_H
+#pragma once
 
 #include "atp/stream.h"
 #include "atp_net.h"
@@ -85,5 +84,3 @@ void atp_job_kill_server(struct atp_job *job, unsigned server);
 /* A server starts over, and knows of no job. Ranks hear so, from it or later by themselves; when all have
  * come back, they go on. */
 void atp_job_restart_server(struct atp_job *job, unsigned server);
-
-#endif

@@ -1,7 +1,6 @@
 /* Measures ATP in virtual time: how competing jobs share a link, and which way to choose aggregators has more
  * sums made in the switch. */
-#ifndef SWAGG_SIM_ATP_MEASURE_H
-#define SWAGG_SIM_ATP_MEASURE_H
+#pragma once
 
 #include "atp/terms.h"
 
@@ -29,5 +28,3 @@ bool atp_is_fair(void);
 
 /* Prints tables of shares, and of choices of aggregators. */
 bool atp_measure_table(void);
-
-#endif

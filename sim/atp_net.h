@@ -1,7 +1,6 @@
 /* A network for ATP: hosts at the ends of cables, one or two levels of switches between them, which add or
  * are plain bridges. Everything about a host but its packets is the owner's. */
-#ifndef SWAGG_SIM_ATP_NET_H
-#define SWAGG_SIM_ATP_NET_H
+#pragma once
 
 #include "atp/terms.h"
 #include "link.h"
@@ -87,5 +86,3 @@ unsigned atp_net_taken(const struct atp_net *net);
 /* Where a packet of this host comes from, and the other way round. */
 struct agg_sender atp_net_sender(unsigned host);
 unsigned atp_net_host(const struct agg_sender *sender);
-
-#endif

@@ -1,7 +1,6 @@
 /* What ranks contribute, and what must come out: small whole numbers, so that every order of adding gives the
  * same. Each call has a type and an operation of its own. */
-#ifndef SWAGG_SIM_ATP_NUMBERS_H
-#define SWAGG_SIM_ATP_NUMBERS_H
+#pragma once
 
 #include "wire/switchml.h"
 
@@ -15,5 +14,3 @@ void atp_numbers_fill(const struct xfer_call *call, uint64_t seed, unsigned rank
 /* Whether this is the result of ranks 0 .. workers - 1; at[0]: else the first wrong element. */
 bool atp_numbers_hold(const struct xfer_call *call, uint64_t seed, unsigned workers, enum xfer_format format,
                       const void *out, uint64_t *at);
-
-#endif

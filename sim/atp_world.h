@@ -1,7 +1,6 @@
 /* Plays one scenario of ATP and judges it: jobs of several lives that compete for few aggregators, up to two
  * levels of switches, several servers, a bad network, strangers, restarts and deaths. */
-#ifndef SWAGG_SIM_ATP_WORLD_H
-#define SWAGG_SIM_ATP_WORLD_H
+#pragma once
 
 #include "atp_job.h"
 
@@ -47,5 +46,3 @@ struct atp_world_result atp_world_play(const struct atp_world_config *cfg, uint6
 
 /* What a seed stands for. */
 void atp_world_draw(struct atp_world_config *cfg, uint64_t seed);
-
-#endif

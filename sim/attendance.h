@@ -5,8 +5,7 @@
  *   - Ranks that have a chunk's sum have the same bits, of the same ranks.
  *   - What a rank could not get is 0; whether it is in it all the same, it is told truly. Roll and turnout
  * say nothing else than the maps. */
-#ifndef SWAGG_SIM_ATTENDANCE_H
-#define SWAGG_SIM_ATTENDANCE_H
+#pragma once
 
 #include "oracle.h"
 #include "switchml/stream.h"
@@ -32,5 +31,3 @@ void attendance_hear(struct attendance *a, const uint8_t *payload, size_t bytes)
 /* The call has succeeded with these sums. left: without waiting for all of them. */
 void attendance_check(const struct attendance *a, struct oracle *o, struct formation *f, unsigned rank,
                       unsigned call, const struct xfer_turnout *said, const uint8_t *sums, bool left);
-
-#endif

@@ -1,6 +1,5 @@
 /* The bytes of frames, with a reference count, since several frames and a job's pool may share them. */
-#ifndef SWAGG_SIM_BUFFER_H
-#define SWAGG_SIM_BUFFER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ bool buffer_is_intact(const struct buffer *b); /* it has not changed since it wa
 
 /* Overwrites it with bytes that are neither a packet nor a sum, and seals it. */
 void buffer_spoil(struct buffer *b);
-
-#endif

@@ -1,8 +1,7 @@
 /* The lcore of a switch that cannot keep up: frames of jobs wait in lines, by job, and are served in turns
  * (share/turns.h), as swagg/aggregate/fair.c does. And a check of what turns promise: while the same jobs
  * wait, no job is served more or less than its weight says, but for four turns and two frames. */
-#ifndef SWAGG_SIM_BUSY_H
-#define SWAGG_SIM_BUSY_H
+#pragma once
 
 #include "link.h"
 #include "protocol/jobs.h"
@@ -44,5 +43,3 @@ void busy_reweigh(struct busy *b);
 
 /* Drops all frames that wait. */
 void busy_drop(struct busy *b);
-
-#endif

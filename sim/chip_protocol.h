@@ -3,8 +3,7 @@
  * what comes to a data port goes to that process, and what it answers leaves the switch.
  *
  * It adds int32 in published packets, and takes no jobs back after a restart. */
-#ifndef SWAGG_SIM_CHIP_PROTOCOL_H
-#define SWAGG_SIM_CHIP_PROTOCOL_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -13,5 +12,3 @@
 void chip_protocol_set(const char *command);
 
 struct agg_protocol chip_protocol(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* The main lcore of a switch on which control messages come faster than it handles them, from a port that
  * hosts share: what is let in (control/intake.h) waits in two lines, members' messages and strangers', as
  * swagg/lcore/inbox.c and swagg/control/control.c have it, and what finds no place is lost. */
-#ifndef SWAGG_SIM_DESK_H
-#define SWAGG_SIM_DESK_H
+#pragma once
 
 #include "control/intake.h"
 #include "link.h"
@@ -38,5 +37,3 @@ void desk_put(struct desk *d, struct frame *frame, const struct ctl_endpoint *fr
 
 /* To be called when the registry has ticked: who is in a job now. */
 void desk_list_members(struct desk *d);
-
-#endif

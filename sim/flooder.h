@@ -1,8 +1,7 @@
 /* Somebody behind the port that all hosts share, who sends control messages several times as fast as the
  * switch handles them (desk.h): as a member of a job of his own, as one who is in none, or under any
  * addresses at all. He hears no answers. */
-#ifndef SWAGG_SIM_FLOODER_H
-#define SWAGG_SIM_FLOODER_H
+#pragma once
 
 #include "scenario.h"
 
@@ -26,5 +25,3 @@ struct flooder {
 
 /* Floods from now until the scenario is calm, if it has one, or he is sent away. */
 void flooder_start(struct flooder *f, const struct flooder_config *cfg);
-
-#endif

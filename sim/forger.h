@@ -1,8 +1,7 @@
 /* Somebody on every cable, who sees the sealed control messages and the keyed data packets of jobs with a key
  * and can send any frame, but lacks the key: sends old ones again, to and from where they went and elsewhere,
  * changed, messages also without their seal or with one of his own making. */
-#ifndef SWAGG_SIM_FORGER_H
-#define SWAGG_SIM_FORGER_H
+#pragma once
 
 #include "star.h"
 #include "wire/seal.h"
@@ -36,5 +35,3 @@ void forger_start(struct forger *f, const struct forger_config *cfg);
 
 /* A frame on its way, up or down; he takes note of those that he may imitate. */
 void forger_see(struct forger *f, const struct frame *frame, bool up);
-
-#endif

@@ -1,8 +1,7 @@
 /* Incast: all of a job's ranks behind the one link of a server that sums (docs/server.md). Each result goes
  * to every rank, so the ranks' windows together decide how long the queue in front of that link grows. The
  * pool and the streams are the real ones; their computing takes no time. */
-#ifndef SWAGG_SIM_INCAST_H
-#define SWAGG_SIM_INCAST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct incast_result incast_run(const struct incast_config *cfg);
 /* Prints how long calls take with few and many ranks, floats and compressed, beside what the link needs; of
  * so many runs each. False: a sum was wrong, or calls took more than five times as long on average. */
 bool incast_table(unsigned runs);
-
-#endif

@@ -9,8 +9,7 @@
  * What is given back is overwritten, unless frames with the result are still under way, and held for a while:
  * so a later read makes a wrong sum, and a later write is noticed.
  */
-#ifndef SWAGG_SIM_KEEPING_H
-#define SWAGG_SIM_KEEPING_H
+#pragma once
 
 #include "buffer.h"
 #include "switchml/pool.h"
@@ -34,5 +33,3 @@ void keeping_fini(struct keeping *k, const struct agg_job *job); /* drains its p
 
 /* Takes note of the pool's verdict on this packet, a SwitchML one. */
 void keeping_settle(struct keeping *k, const struct agg_packet *packet, const struct agg_verdict *v);
-
-#endif

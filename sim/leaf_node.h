@@ -1,8 +1,7 @@
 /* A switch below another: the real proxy and pools, and around them what the daemon does. Its ranks' hosts,
  * and the switches below it, are on cables of their own; so is its way up, whose end is a host of the star,
  * too. It can be killed and started again at any time; nothing of it survives. */
-#ifndef SWAGG_SIM_LEAF_NODE_H
-#define SWAGG_SIM_LEAF_NODE_H
+#pragma once
 
 #include "nic.h"
 #include "relay/proxy.h"
@@ -45,5 +44,3 @@ void leaf_kill(struct leaf_node *n); /* also if it is down already */
 void leaf_receive(struct leaf_node *n, struct frame *f, bool from_above);
 
 unsigned leaf_pools(const struct leaf_node *n);
-
-#endif

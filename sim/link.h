@@ -1,7 +1,6 @@
 /* One direction of a cable: bandwidth with a queue in front of it, delay, and what can go wrong on the way.
  */
-#ifndef SWAGG_SIM_LINK_H
-#define SWAGG_SIM_LINK_H
+#pragma once
 
 #include "buffer.h"
 #include "random.h"
@@ -91,5 +90,3 @@ static inline bool frame_is_dropped(const struct frame *f)
 {
     return f->damaged && !f->unsummed;
 }
-
-#endif

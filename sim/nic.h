@@ -3,8 +3,7 @@
  * body that lies in a tensor is read there, some time later, and the message is cut at the path's MTU.
  *
  * A NIC begins a message with any number, so of packets of one it takes all that are whole, in any order. */
-#ifndef SWAGG_SIM_NIC_H
-#define SWAGG_SIM_NIC_H
+#pragma once
 
 #include "star.h"
 #include "transfer/messages.h"
@@ -59,5 +58,3 @@ void nic_send_down(struct star *star, unsigned host, struct nic_end *end, const 
 /* Makes a frame that is a whole send to this end the datagram that it carries. False: it is none. */
 bool nic_take(const struct nic *nic, struct frame *f);   /* at the rank */
 bool nic_hear(struct nic_heard *heard, struct frame *f); /* at a switch */
-
-#endif

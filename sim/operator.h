@@ -1,6 +1,5 @@
 /* The switch's operator, who now and then ends a job or lets it come to its end. */
-#ifndef SWAGG_SIM_OPERATOR_H
-#define SWAGG_SIM_OPERATOR_H
+#pragma once
 
 #include "oracle.h"
 #include "scenario.h"
@@ -23,5 +22,3 @@ struct operator
 
 /* Acts from now until the scenario is calm, if it has one. */
 void operator_start(struct operator* o, const struct operator_config *cfg);
-
-#endif

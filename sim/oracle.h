@@ -9,8 +9,7 @@
  * one gets further;
  *   - every call, join and close returns by its deadline (process.c tells when one did not).
  */
-#ifndef SWAGG_SIM_ORACLE_H
-#define SWAGG_SIM_ORACLE_H
+#pragma once
 
 #include "program.h"
 #include "sim.h"
@@ -90,5 +89,3 @@ void oracle_left_behind(struct formation *f, unsigned rank);
 
 /* All is over. must_succeed: nothing happened that could keep a job from its end. */
 void oracle_finish(struct oracle *o, bool must_succeed);
-
-#endif

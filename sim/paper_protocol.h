@@ -9,8 +9,7 @@
  *   - it knows nothing of calls, so ranks that call different things are not told;
  *   - it forgets a job when it restarts, and takes no results back, so the job fails.
  */
-#ifndef SWAGG_SIM_PAPER_PROTOCOL_H
-#define SWAGG_SIM_PAPER_PROTOCOL_H
+#pragma once
 
 #include "paper_switch.h"
 #include "protocol/protocol.h"
@@ -18,5 +17,3 @@
 /* For plain jobs in the format int32 of 2 to PAPER_WORKERS workers and at most PAPER_SLOTS slots. What it
  * does not understand it drops as SML_DROP_BAD_KIND. */
 struct agg_protocol paper_protocol(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* The worker of the SwitchML paper (section 4.5, algorithm 4), for comparison: every slot always holds one
  * chunk in flight, the next chunk of a slot is the one `slots` further, and each slot has a fixed timer after
  * which an unanswered chunk is sent again. */
-#ifndef SWAGG_SIM_PAPER_WORKER_H
-#define SWAGG_SIM_PAPER_WORKER_H
+#pragma once
 
 #include "sim.h"
 #include "wire/switchml.h"
@@ -38,5 +37,3 @@ void paper_worker_start(struct paper_worker *w, struct sim *sim, const struct pa
 void paper_worker_fini(struct paper_worker *w);
 void paper_worker_receive(struct paper_worker *w, const uint8_t *payload, size_t bytes);
 bool paper_worker_done(const struct paper_worker *w);
-
-#endif

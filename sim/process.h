@@ -1,8 +1,7 @@
 /* One rank's process, from start to exit: the real session and stream, and around them what libswagg does
  * (lib/client: drive.c, watch.c, close.c, membership.c), step by step, with events in the place of
  * threads and sockets. The application in it runs a program (program.h). */
-#ifndef SWAGG_SIM_PROCESS_H
-#define SWAGG_SIM_PROCESS_H
+#pragma once
 
 #include "attendance.h"
 #include "control/session.h"
@@ -94,5 +93,3 @@ static inline bool process_is_over(const struct process *p)
 
 /* Takes over the frame. False, and it does not, if no socket of the process has this port. */
 bool process_receive(struct process *p, struct frame *frame);
-
-#endif

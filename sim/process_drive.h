@@ -1,6 +1,5 @@
 /* Drives a process's session and stream, as libswagg's drive.c and membership.c do. */
-#ifndef SWAGG_SIM_PROCESS_DRIVE_H
-#define SWAGG_SIM_PROCESS_DRIVE_H
+#pragma once
 
 #include "process.h"
 
@@ -41,5 +40,3 @@ void drive_between_calls(struct process *p);
 /* The turn of one that makes no more calls, in PROCESS_HELPING: others may lack what it has. Leaves when
  * nobody needs it or its time is up; then true. */
 bool drive_help(struct process *p);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the ranks of a job do: their calls, their contributions, and the sums that must come out. */
-#ifndef SWAGG_SIM_PROGRAM_H
-#define SWAGG_SIM_PROGRAM_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "random.h"
@@ -126,5 +125,3 @@ bool program_check(struct program *p, unsigned call, const uint8_t *tensor);
  * some). */
 bool program_check_some(struct program *p, unsigned call, uint64_t from, uint64_t n, const uint8_t *names,
                         const uint8_t *sums);
-
-#endif

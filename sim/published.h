@@ -6,8 +6,7 @@
  * A client has threads, each with a UDP port and slots of its own. It counts its tensors, and the packets of
  * each from 0; its slots go on from tensor to tensor. All threads are in one tensor at a time, of which some
  * may have no part. Each keeps a window of packets in flight, and sends again after a fixed time. */
-#ifndef SWAGG_SIM_PUBLISHED_H
-#define SWAGG_SIM_PUBLISHED_H
+#pragma once
 
 #include "oracle.h"
 #include "star.h"
@@ -86,5 +85,3 @@ static inline bool published_are_at_it(const struct published *p)
 {
     return p->cfg.workers > 0 && p->client[0].runs && p->boots_seen == *p->boots;
 }
-
-#endif

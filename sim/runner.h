@@ -1,6 +1,5 @@
 /* Plays many scenarios on all CPUs and adds up what happened in them. */
-#ifndef SWAGG_SIM_RUNNER_H
-#define SWAGG_SIM_RUNNER_H
+#pragma once
 
 #include "world.h"
 
@@ -21,5 +20,3 @@ struct runner_tally {
 struct runner_tally runner_run(const struct runner_config *cfg);
 
 void runner_print(const struct runner_tally *t, double seconds);
-
-#endif

@@ -1,6 +1,5 @@
 /* The scenario that follows from a seed: jobs, network, switch, and what goes wrong when. */
-#ifndef SWAGG_SIM_SCENARIO_H
-#define SWAGG_SIM_SCENARIO_H
+#pragma once
 
 #include "link.h"
 #include "program.h"
@@ -88,5 +87,3 @@ unsigned scenario_killed(const struct scenario *s, const struct fault *f);
 
 void scenario_fini(struct scenario *s);
 void scenario_print(const struct scenario *s, FILE *out);
-
-#endif

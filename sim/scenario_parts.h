@@ -1,6 +1,5 @@
 /* The parts of a scenario that only some have (struct scenario_parts). */
-#ifndef SWAGG_SIM_SCENARIO_PARTS_H
-#define SWAGG_SIM_SCENARIO_PARTS_H
+#pragma once
 
 #include "scenario.h"
 
@@ -21,5 +20,3 @@ void scenario_print_quorum(const struct program *p, FILE *out);
 uint64_t scenario_fixed_takes(const struct scenario *s);
 
 void scenario_print_parts(const struct scenario *s, FILE *out);
-
-#endif

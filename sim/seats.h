@@ -1,7 +1,6 @@
 /* Where a world's ranks are: a place for each, on a host of its own, and the processes that run there, one
  * after the other. */
-#ifndef SWAGG_SIM_SEATS_H
-#define SWAGG_SIM_SEATS_H
+#pragma once
 
 #include "process.h"
 #include "scenario.h"
@@ -41,5 +40,3 @@ bool seats_are_ready(const struct seats *s);                                /* a
 bool seats_have_left(const struct seats *s, const struct program *program); /* all its ranks */
 bool seats_are_over(const struct seats *s);                                 /* and nobody comes back */
 void seats_check_over(const struct seats *s);                               /* when they must be */
-
-#endif

@@ -1,6 +1,5 @@
 /* Plays many scenarios of a kind, each from its seed, and says which fail. */
-#ifndef SWAGG_SIM_SEEDS_H
-#define SWAGG_SIM_SEEDS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -32,5 +31,3 @@ struct seeds_tally {
  * twice, which must come to the same. trace: every event, too. */
 struct seeds_tally seeds_run(const char *command, seeds_play_fn *play, uint64_t first, uint64_t count,
                              bool trace);
-
-#endif

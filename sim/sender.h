@@ -1,6 +1,5 @@
 /* A stream that sends on a link when it is due: after each packet that it has received, and by its timer. */
-#ifndef SWAGG_SIM_SENDER_H
-#define SWAGG_SIM_SENDER_H
+#pragma once
 
 #include "link.h"
 #include "switchml/stream.h"
@@ -17,5 +16,3 @@ void sender_init(struct sender *s, struct sml_stream *stream, struct link *up, u
 
 /* Sends what may leave now, and comes back by itself when the stream's timer says so. */
 void sender_turn(struct sender *s);
-
-#endif

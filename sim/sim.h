@@ -1,7 +1,6 @@
 /* Discrete events: a clock, and what happens when. Events at the same time happen in the order in which they
  * were scheduled, so a run is decided by its input alone. */
-#ifndef SWAGG_SIM_SIM_H
-#define SWAGG_SIM_SIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ __attribute__((format(printf, 3, 4))) void sim_trace(const struct sim *sim, cons
 
 /* Ends the program with a message: the simulator itself cannot go on. */
 _Noreturn void sim_die(const char *why);
-
-#endif

@@ -1,6 +1,5 @@
 /* Datagrams that wait in a process's socket. */
-#ifndef SWAGG_SIM_SOCKET_H
-#define SWAGG_SIM_SOCKET_H
+#pragma once
 
 #include "link.h"
 
@@ -14,5 +13,3 @@ void socket_put(struct socket *socket,
                 struct frame *frame);             /* takes it over; drops it if the socket is full */
 struct frame *socket_take(struct socket *socket); /* the caller's now; NULL: none */
 void socket_drain(struct socket *socket);
-
-#endif

@@ -1,6 +1,5 @@
 /* The network: a switch in the middle, a host at the end of each cable. */
-#ifndef SWAGG_SIM_STAR_H
-#define SWAGG_SIM_STAR_H
+#pragma once
 
 #include "control/entry.h"
 #include "link.h"
@@ -23,5 +22,3 @@ void star_send_down(struct star *star, unsigned host, uint16_t host_port, uint16
 
 /* Hosts' addresses are their numbers. */
 struct ctl_endpoint star_endpoint(unsigned host, uint16_t udp_port);
-
-#endif

@@ -1,7 +1,6 @@
 /* A static job at the switch: as the daemon's control/static_jobs.c and aggregate/jobs.c, around the
  * real pool. */
-#ifndef SWAGG_SIM_STATIC_JOB_H
-#define SWAGG_SIM_STATIC_JOB_H
+#pragma once
 
 #include "published.h"
 
@@ -21,5 +20,3 @@ void static_job_close(struct static_job *f, struct agg_jobs *jobs);
 
 /* It starts over once it has been quiet. True: it just has. */
 bool static_job_tick(struct static_job *f, uint64_t now);
-
-#endif

@@ -2,8 +2,7 @@
  * terms and under others, and jobs of its own, or says of them that they ran before, where the switch can
  * tell; sends from ports that belong to a rank now, as a late copy of an earlier owner's JOIN would come; and
  * claims to be in jobs with an unknown incarnation. */
-#ifndef SWAGG_SIM_STRANGER_H
-#define SWAGG_SIM_STRANGER_H
+#pragma once
 
 #include "scenario.h"
 #include "star.h"
@@ -32,5 +31,3 @@ struct stranger {
 
 /* Speaks from now until the scenario is calm, if the scenario has one, or it is sent away. */
 void stranger_start(struct stranger *s, const struct stranger_config *cfg);
-
-#endif

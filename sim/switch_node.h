@@ -1,7 +1,6 @@
 /* The switch: the real registry and pools, and around them what the daemon's engine and registrar do. It can
  * be killed and started again at any time; nothing of it survives. */
-#ifndef SWAGG_SIM_SWITCH_NODE_H
-#define SWAGG_SIM_SWITCH_NODE_H
+#pragma once
 
 #include "busy.h"
 #include "control/registry.h"
@@ -78,5 +77,3 @@ void switch_receive(void *ctx, struct frame *frame);
 
 /* Jobs that the registry knows of, in whatever state. */
 unsigned switch_jobs(const struct switch_node *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* What every switch of the simulator has: its jobs by their numbers, and answers to packets of none. */
-#ifndef SWAGG_SIM_SWITCH_PARTS_H
-#define SWAGG_SIM_SWITCH_PARTS_H
+#pragma once
 
 #include "control/entry.h"
 #include "protocol/protocol.h"
@@ -26,5 +25,3 @@ void numbered_jobs_clear(struct numbered_jobs *jobs, void (*free_job)(void *ctx,
  */
 void switch_refuse(struct star *star, const struct agg_protocol *protocol, const struct frame *f,
                    const struct agg_packet *p, uint64_t boot_id);
-
-#endif

@@ -1,8 +1,7 @@
 /* Tensor aggregation time: how long an allreduce of one large tensor takes over links of a given speed and
  * loss, by our workers or by the paper's with its fixed timer. The switch core and the worker cores are the
  * real ones; their own computing takes no time, so what is measured is the protocol. */
-#ifndef SWAGG_SIM_TAT_H
-#define SWAGG_SIM_TAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct tat_result {
 };
 
 struct tat_result tat_run(const struct tat_config *cfg);
-
-#endif

@@ -1,6 +1,5 @@
 /* The tables of `swagg-sim tat`: our timer beside the paper's, by link speed and loss. */
-#ifndef SWAGG_SIM_TAT_TABLE_H
-#define SWAGG_SIM_TAT_TABLE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -19,5 +18,3 @@ struct tat_table_config {
 
 /* Prints the table; false if any sum was wrong. */
 bool tat_table(const struct tat_table_config *cfg);
-
-#endif

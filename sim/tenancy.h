@@ -1,7 +1,6 @@
 /* Whose the jobs of a switch are, and what each tenant may have: what lib/host/config (config_tenant_of) and
  * swagg/aggregate (jobs_share.c) do. */
-#ifndef SWAGG_SIM_TENANCY_H
-#define SWAGG_SIM_TENANCY_H
+#pragma once
 
 #include "control/registry.h"
 
@@ -44,5 +43,3 @@ bool tenancy_has_room(const struct tenancy *t, const struct tenancy_slots *slots
 
 /* Whether a refusal names the key by which the bound is lifted. */
 bool tenancy_names_key(const char *refusal);
-
-#endif

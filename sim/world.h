@@ -1,6 +1,5 @@
 /* Plays one scenario and judges it. */
-#ifndef SWAGG_SIM_WORLD_H
-#define SWAGG_SIM_WORLD_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -41,5 +40,3 @@ struct world_result {
 struct world_result world_play(uint64_t seed, bool chip, FILE *trace);
 /* Frees what the scenario has. */
 struct world_result world_play_scenario(struct scenario *scenario, FILE *trace);
-
-#endif

@@ -1,6 +1,5 @@
 /* The protocols that are built in. */
-#ifndef SWAGG_CORE_PROTOCOLS_H
-#define SWAGG_CORE_PROTOCOLS_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -9,5 +8,3 @@ const struct agg_protocol *const *agg_protocols(unsigned *n);
 
 /* The protocol of this number (enum agg_protocol_id); NULL: none that is known. */
 const struct agg_protocol *agg_protocol_find(unsigned id);
-
-#endif

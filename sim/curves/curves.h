@@ -1,7 +1,6 @@
 /* `swagg-sim atp --curves`: what ATP does at 100 Gb/s with many workers and jobs. docs/simulation.md, "ATP".
  */
-#ifndef SWAGG_SIM_CURVES_CURVES_H
-#define SWAGG_SIM_CURVES_CURVES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ struct curves_command {
 
 /* Plays all points, and prints them. Returns an exit status: 1 if a sum was wrong. */
 int curves_command(const struct curves_command *c);
-
-#endif

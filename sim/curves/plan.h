@@ -1,6 +1,5 @@
 /* Which points the curves of ATP have. */
-#ifndef SWAGG_SIM_CURVES_PLAN_H
-#define SWAGG_SIM_CURVES_PLAN_H
+#pragma once
 
 #include "curves/point.h"
 
@@ -19,5 +18,3 @@ unsigned plan_points(struct point points[PLAN_POINTS_MAX], bool small);
 
 /* Chunks by which a point is measured: fewer where each takes more packets. */
 uint64_t plan_chunks(const struct point *p, bool small);
-
-#endif

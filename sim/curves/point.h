@@ -1,7 +1,6 @@
 /* One point of the curves of ATP at 100 Gb/s: jobs whose ranks are all on the same hosts, one switch that
  * adds in no time, or one for each rack, one host with all servers. docs/simulation.md, "ATP". */
-#ifndef SWAGG_SIM_CURVES_POINT_H
-#define SWAGG_SIM_CURVES_POINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ extern const uint32_t point_queue_bytes, point_mark_bytes;
 
 /* chunks: of all jobs together; those are measured after the windows had time to settle. */
 struct point_result point_measure(const struct point *p, uint64_t chunks);
-
-#endif

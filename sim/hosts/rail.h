@@ -1,8 +1,7 @@
 /* What a rank has of its rail: the real session and stream of one member of the rail's job, and around them
  * what libswagg does, with events in the place of threads (sim/process.h, which has an application of its
  * own). The rank's process asks for one sum after the other, of elements in place. */
-#ifndef SWAGG_SIM_HOSTS_RAIL_H
-#define SWAGG_SIM_HOSTS_RAIL_H
+#pragma once
 
 #include "process.h"
 
@@ -51,5 +50,3 @@ bool rail_is_over(const struct rail *r);
 
 /* Takes over the frame. False, and it does not, if it is another's. */
 bool rail_receive(struct rail *r, struct frame *frame);
-
-#endif

@@ -1,8 +1,7 @@
 /* A rank's process: its part in the memory of its host, as libswagg's level has it (lib/client/local), step
  * by step, and its rail. Each step of the board is an event, between any two of which others may have
  * theirs. */
-#ifndef SWAGG_SIM_HOSTS_RANK_H
-#define SWAGG_SIM_HOSTS_RANK_H
+#pragma once
 
 #include "hosts/rail.h"
 #include "hosts/scenario.h"
@@ -54,5 +53,3 @@ static inline bool hosts_rank_is_over(const struct hosts_rank *r)
 {
     return r->phase >= RANK_OVER && (!r->has_rail || rail_is_over(&r->rail));
 }
-
-#endif

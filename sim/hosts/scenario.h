@@ -1,7 +1,6 @@
 /* What a seed stands for: a job whose ranks share hosts, its calls, the network between the hosts, and what
  * goes wrong. */
-#ifndef SWAGG_SIM_HOSTS_SCENARIO_H
-#define SWAGG_SIM_HOSTS_SCENARIO_H
+#pragma once
 
 #include "link.h"
 #include "switch_node.h"
@@ -48,5 +47,3 @@ struct hosts_scenario {
 };
 
 void hosts_draw(struct hosts_scenario *s, uint64_t seed);
-
-#endif

@@ -1,7 +1,6 @@
 /* A step of training, replayed in virtual time: by a switch that sums, and by a ring of the workers.
  * docs/simulation.md, "Training". */
-#ifndef SWAGG_SIM_REPLAY_PLAY_H
-#define SWAGG_SIM_REPLAY_PLAY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ struct played play_switch(const struct play_config *cfg);
  * links.
  */
 struct played play_ring(const struct play_config *cfg);
-
-#endif

@@ -1,7 +1,6 @@
 /* `swagg-sim replay`: what training would take, with a switch that sums and with the best ring.
  * docs/replay.md. */
-#ifndef SWAGG_SIM_REPLAY_TABLE_H
-#define SWAGG_SIM_REPLAY_TABLE_H
+#pragma once
 
 #include "schedule.h"
 
@@ -15,5 +14,3 @@ struct table_config {
 
 /* Prints it, a line a profile. Returns an exit status. */
 int replay_table(const struct table_config *cfg);
-
-#endif

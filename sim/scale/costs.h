@@ -1,7 +1,6 @@
 /* What a packet costs an lcore of a switch, as the data-path benchmark has measured it
  * (docs/results/dataplane.md: one lcore, contributions in and results out, by the frame's size). */
-#ifndef SWAGG_SIM_SCALE_COSTS_H
-#define SWAGG_SIM_SCALE_COSTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ struct costs costs_read(const char *path);
 
 /* In picoseconds; between two sizes on the line that joins them, beyond the last one in proportion. */
 uint64_t costs_ps(const struct costs *c, unsigned frame_bytes);
-
-#endif

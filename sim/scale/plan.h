@@ -1,6 +1,5 @@
 /* Which trees, links and losses `swagg-sim scale` plays, and what each switch has for it. */
-#ifndef SWAGG_SIM_SCALE_PLAN_H
-#define SWAGG_SIM_SCALE_PLAN_H
+#pragma once
 
 #include "scale/tree.h"
 
@@ -31,5 +30,3 @@ struct scale_config plan_config(const struct plan *p, unsigned tree, unsigned sp
 /* The least that a ring allreduce of the same tensor takes over the same links in the same frames: 2 (n - 1)
  * steps, one after the other; each sends an n-th of the tensor over two cables at least. */
 double plan_ring_s(const struct scale_config *cfg);
-
-#endif

@@ -1,6 +1,5 @@
 /* What `swagg-sim scale` writes: tables in Markdown, figures as JSON, a picture. */
-#ifndef SWAGG_SIM_SCALE_REPORT_H
-#define SWAGG_SIM_SCALE_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -33,5 +32,3 @@ bool report_is_exact(const struct report *r);
 void report_tables(const struct report *r, FILE *out);
 void report_json(const struct report *r, FILE *out); /* one flat object */
 void report_picture(const struct report *r, FILE *out);
-
-#endif

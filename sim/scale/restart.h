@@ -1,8 +1,7 @@
 /* What a restart of a leaf costs: the whole of a simulated world (world.h) with a tree of two levels, so the
  * ranks learn of it, join again and resume by the real control messages, proxies and registry. Its switches
  * take no time for a packet. */
-#ifndef SWAGG_SIM_SCALE_RESTART_H
-#define SWAGG_SIM_SCALE_RESTART_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct restart_result {
 };
 
 struct restart_result restart_run(const struct restart_config *cfg);
-
-#endif

@@ -5,8 +5,7 @@
  * A packet's elements are few (SCALE_CARRIED_BYTES), but on a cable and at an lcore it takes as long as one
  * with a whole chunk. Workers contribute different numbers, and every result that a worker takes is compared.
  */
-#ifndef SWAGG_SIM_SCALE_RUN_H
-#define SWAGG_SIM_SCALE_RUN_H
+#pragma once
 
 #include "scale/tree.h"
 
@@ -21,5 +20,3 @@ struct scale_result {
 };
 
 struct scale_result scale_run(const struct scale_config *cfg);
-
-#endif

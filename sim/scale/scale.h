@@ -1,6 +1,5 @@
 /* `swagg-sim scale`: how far trees of switches scale. docs/simulation.md, "Scale". */
-#ifndef SWAGG_SIM_SCALE_SCALE_H
-#define SWAGG_SIM_SCALE_SCALE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ struct scale_command {
 
 /* Returns an exit status: 1 if a sum was wrong. */
 int scale_command(const struct scale_command *c);
-
-#endif

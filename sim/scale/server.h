@@ -1,8 +1,7 @@
 /* Whatever takes packets one after the other, each for a time: the sending end of a cable, an lcore of a
  * switch. In order, so that only the first packet of each is an event that waits, however many are in flight:
  * link.h, which can reorder, has an event for each. */
-#ifndef SWAGG_SIM_SCALE_SERVER_H
-#define SWAGG_SIM_SCALE_SERVER_H
+#pragma once
 
 #include "sim.h"
 
@@ -34,5 +33,3 @@ struct server {
 /* Takes over the parcel, which needs so long. */
 void server_put(struct server *s, struct parcel *parcel, uint64_t takes_ps);
 void server_fini(struct server *s); /* frees what waits; the simulation must not step any more */
-
-#endif

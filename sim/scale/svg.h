@@ -1,6 +1,5 @@
 /* Lines over a few values, as SVG text that follows the reader's light or dark mode. */
-#ifndef SWAGG_SIM_SCALE_SVG_H
-#define SWAGG_SIM_SCALE_SVG_H
+#pragma once
 
 #include <stdio.h>
 
@@ -25,5 +24,3 @@ struct svg_panel {
 
 /* Panels beside one another. */
 void svg_lines(FILE *out, const char *title, const struct svg_panel panels[], unsigned n);
-
-#endif

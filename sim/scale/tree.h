@@ -1,7 +1,6 @@
 /* The tree of a run (run.h): its size, and its parts as they see one another: switches, workers, and the
  * cables between them. */
-#ifndef SWAGG_SIM_SCALE_TREE_H
-#define SWAGG_SIM_SCALE_TREE_H
+#pragma once
 
 #include "protocol/protocol.h"
 #include "random.h"
@@ -101,5 +100,3 @@ void scale_switch_receive(struct scale_switch *s, struct parcel *p); /* takes it
 void scale_worker_open(struct scale_worker *w);
 void scale_worker_start(void *worker, uint64_t argument);            /* a sim_handler */
 void scale_worker_receive(struct scale_worker *w, struct parcel *p); /* takes it over */
-
-#endif

@@ -1,8 +1,7 @@
 /* A rank with several links: the real session and stream of each place (process_drive.h), the real decisions
  * on links and shares, and around them what libswagg does (lib/client: links.c, standby.c, rates.c, drive.c),
  * with events in the place of threads. */
-#ifndef SWAGG_SIM_SWITCHES_RANK_H
-#define SWAGG_SIM_SWITCHES_RANK_H
+#pragma once
 
 #include "leaf_node.h"
 #include "links/shares.h"
@@ -66,5 +65,3 @@ void switches_rank_kill(struct switches_rank *r);
 
 /* Takes over the frame, which came from there. False, and it does not, if it is nobody's. */
 bool switches_rank_receive(struct switches_rank *r, unsigned node, struct frame *f);
-
-#endif

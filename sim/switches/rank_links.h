@@ -1,6 +1,5 @@
 /* What a rank does about its sessions and links: lib/client's links.c and standby.c. */
-#ifndef SWAGG_SIM_SWITCHES_RANK_LINKS_H
-#define SWAGG_SIM_SWITCHES_RANK_LINKS_H
+#pragma once
 
 #include "switches/rank.h"
 
@@ -35,5 +34,3 @@ bool rank_follow(struct switches_rank *r, unsigned place);
 
 /* At look_at. */
 void rank_look(struct switches_rank *r);
-
-#endif

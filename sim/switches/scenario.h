@@ -1,7 +1,6 @@
 /* What a seed stands for: a job by several switches, each of which every rank reaches by a link of its own,
  * also as the root of a tree, and what goes wrong with these. */
-#ifndef SWAGG_SIM_SWITCHES_SCENARIO_H
-#define SWAGG_SIM_SWITCHES_SCENARIO_H
+#pragma once
 
 #include "switch_node.h"
 
@@ -49,5 +48,3 @@ void switches_draw(struct switches_scenario *s, uint64_t seed);
 
 /* Whether the cable ends at this switch of the node's. */
 bool switches_is_at(const struct switches_scenario *s, unsigned node, int which, unsigned host);
-
-#endif

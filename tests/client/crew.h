@@ -1,6 +1,5 @@
 /* The ranks of a job as threads of a test, and tensors whose sums are known without asking libswagg. */
-#ifndef SWAGG_TESTS_CREW_H
-#define SWAGG_TESTS_CREW_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -150,5 +149,3 @@ void sleep_ms(long ms);
 
 /* Whether the text has these words; prints it, if not. */
 bool says(const char *text, const char *what);
-
-#endif

@@ -1,6 +1,5 @@
 /* Calls of a rank that are in flight, with tensors of their own: what a test posts, and how it ends. */
-#ifndef SWAGG_TESTS_FLIGHTS_H
-#define SWAGG_TESTS_FLIGHTS_H
+#pragma once
 
 #include "crew.h"
 
@@ -32,5 +31,3 @@ int flight_end_one(struct crew_member *m, struct flight held[FLIGHTS_HELD], unsi
 /* So many calls, as many in flight as there is room for, blocking ones between them. made, if it is not NULL,
  * counts those that rank 0 has made. */
 int flights_beside_blocking(struct crew_member *m, unsigned calls, size_t count_max, atomic_int *made);
-
-#endif

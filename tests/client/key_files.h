@@ -1,6 +1,5 @@
 /* Key files that nobody else can read. Functions abort the test when the machine gives no files. */
-#ifndef SWAGG_TESTS_KEY_FILES_H
-#define SWAGG_TESTS_KEY_FILES_H
+#pragma once
 
 enum { KEY_FILES_PATH_MAX = 32 };
 
@@ -9,5 +8,3 @@ void key_file_make(char path[KEY_FILES_PATH_MAX], const char *digits);
 
 /* Another content for it. */
 void key_file_change(const char *path, const char *digits);
-
-#endif

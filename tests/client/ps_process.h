@@ -1,7 +1,6 @@
 /* swagg-ps as a process of its own, at a loopback address of its own. Functions abort the test with a message
  * when the machine gives no processes or files. One thread. */
-#ifndef SWAGG_TESTS_PS_PROCESS_H
-#define SWAGG_TESTS_PS_PROCESS_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -65,5 +64,3 @@ uint64_t ps_sent_unasked(const struct ps_process *ps);
 
 /* Whether `swagg-ps --check` on a file of these lines ends with this status and has these words. */
 bool ps_check(const char *lines, int status, const char *words);
-
-#endif

@@ -1,7 +1,6 @@
 /* A stranger: messages without end to swagg-ps about a job that he is not in, from an address of his own. He
  * shares its name, and retries as any program would; or he makes things up, as a forger. */
-#ifndef SWAGG_TESTS_STRANGER_H
-#define SWAGG_TESTS_STRANGER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -25,5 +24,3 @@ void stranger_start(struct stranger *s, const char *ip, const char *job, unsigne
 
 /* Returns how many answers he has had. */
 unsigned stranger_end(struct stranger *s);
-
-#endif

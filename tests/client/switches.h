@@ -1,6 +1,5 @@
 /* Several switches, and what a job calls them; a test's end stops them. */
-#ifndef SWAGG_TESTS_SWITCHES_H
-#define SWAGG_TESTS_SWITCHES_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -32,5 +31,3 @@ static inline void switches_stop(void)
 }
 
 EACH_TEST(NULL, switches_stop)
-
-#endif

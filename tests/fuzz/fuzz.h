@@ -1,7 +1,6 @@
 /* What the fuzz targets share. A target is one LLVMFuzzerTestOneInput; it must hold for any bytes at all.
  * With clang it is linked with libFuzzer (tests/fuzz/run), otherwise with replay.c, which plays files. */
-#ifndef SWAGG_TESTS_FUZZ_H
-#define SWAGG_TESTS_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ static inline uint8_t *take_damage(struct input *in, uint8_t odd, uint8_t *paylo
     memcpy(exact, payload, *bytes);
     return exact;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A packet that is given to a pool, and faults in packets that are to be given. */
-#ifndef SWAGG_TESTS_FUZZ_GIVEN_H
-#define SWAGG_TESTS_FUZZ_GIVEN_H
+#pragma once
 
 #include "fuzz.h"
 #include "kernels/kernels.h"
@@ -64,5 +63,3 @@ static inline bool has_its_length(struct sml_packet *first, const struct sml_pac
         return false;
     return agg_kernels_scalar.operations[p->e0].finish == NULL;
 }
-
-#endif

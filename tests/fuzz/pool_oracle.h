@@ -1,7 +1,6 @@
 /* What must be true of a pool's verdicts: an oracle that remembers all contributions to the chunks being
  * collected and adds them up by itself. For the target pool.c. */
-#ifndef SWAGG_TESTS_FUZZ_POOL_ORACLE_H
-#define SWAGG_TESTS_FUZZ_POOL_ORACLE_H
+#pragma once
 
 #include "carry.h"
 #include "fuzz.h"
@@ -378,5 +377,3 @@ static void check_view(const struct world *w, uint16_t i)
     for (unsigned r = 0; r < w->workers; r++)
         REQUIRE((view.ranks[0] >> r & 1) == s->has[r]);
 }
-
-#endif

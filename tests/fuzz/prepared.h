@@ -1,7 +1,6 @@
 /* The pools that a switch prepares for jobs: which of a few numbers are in use, and by whom. In every second
  * world (slow) pools take until it is said that they are there. */
-#ifndef SWAGG_TESTS_FUZZ_PREPARED_H
-#define SWAGG_TESTS_FUZZ_PREPARED_H
+#pragma once
 
 #include "control/actions.h"
 #include "control/entry.h"
@@ -84,5 +83,3 @@ static inline unsigned prepared_for(const struct prepared *d, const struct ctl_e
         pools += d->held[i] == job->preparation;
     return pools;
 }
-
-#endif

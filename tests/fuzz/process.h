@@ -1,6 +1,5 @@
 /* Processes that send control messages, for the targets of what a switch does about them. */
-#ifndef SWAGG_TESTS_FUZZ_PROCESS_H
-#define SWAGG_TESTS_FUZZ_PROCESS_H
+#pragma once
 
 #include "control/entry.h"
 #include "fuzz.h"
@@ -46,5 +45,3 @@ static inline void take_failure(struct input *in, struct ctl_failure *f)
     f->rank = take8(in);
     memset(f->text, 'x', take8(in) % CTL_TEXT_MAX);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A worker's stream by SwitchML, for the targets that give it packets. */
-#ifndef SWAGG_TESTS_FUZZ_STREAMED_H
-#define SWAGG_TESTS_FUZZ_STREAMED_H
+#pragma once
 
 #include "fuzz.h"
 #include "placed.h"
@@ -53,5 +52,3 @@ static inline size_t streamed_longer(struct input *in, uint8_t fill, uint8_t *pa
     memset(payload + bytes, fill, 16);
     return bytes + 4 * (1 + take8(in) % 4);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Number types of MPI and how to reach one among many of them, for programs that try or measure several. */
-#ifndef SWAGG_ELEMENTS_H
-#define SWAGG_ELEMENTS_H
+#pragma once
 
 #include <mpi.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ struct element {
     {                                                                                                        \
         name, type, sizeof(T), set_##tag, get_##tag                                                          \
     }
-
-#endif

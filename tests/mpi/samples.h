@@ -1,7 +1,6 @@
 /* Every type that MPI names, and those that are made of one, with data to reduce: for programs that compare
  * what the shim gives with what the MPI library gives. */
-#ifndef SWAGG_SAMPLES_H
-#define SWAGG_SAMPLES_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ bool sample_is_same(const struct sample *s, const void *a, const void *b, size_t
 
 /* How far the reduction of so many ranks' samples may be off if it is done in another order. */
 double sample_slack(const struct sample *s, MPI_Op op, int ranks);
-
-#endif

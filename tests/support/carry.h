@@ -1,7 +1,6 @@
 /* What the tests' switches share for packets of any protocol: making jobs from opaque terms, and carrying out
  * verdicts. No sockets, no clock; aborts if there is no memory. */
-#ifndef SWAGG_TESTS_CARRY_H
-#define SWAGG_TESTS_CARRY_H
+#pragma once
 
 #include "control/registry.h"
 #include "protocol/protocol.h"
@@ -58,5 +57,3 @@ typedef void carry_send_fn(void *ctx, const struct agg_job *job, const struct ag
 /* Sends what the verdict says. */
 void carry_out(const struct agg_job *job, const struct agg_packet *answered, const struct agg_verdict *v,
                carry_send_fn *send, void *ctx);
-
-#endif

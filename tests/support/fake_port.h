@@ -4,8 +4,7 @@
  * Frames belong to the fake port from arrival until they are received, and from being sent until they are
  * taken.
  */
-#ifndef SWAGG_TESTS_FAKE_PORT_H
-#define SWAGG_TESTS_FAKE_PORT_H
+#pragma once
 
 #include "port/port.h"
 
@@ -39,5 +38,3 @@ void fake_port_arrive(struct fake_port *fake, unsigned queue, struct rte_mbuf *f
 
 /* The next frame sent by this queue, in order, which is the caller's from here on; NULL: there is none. */
 struct rte_mbuf *fake_port_take(struct fake_port *fake, unsigned queue);
-
-#endif

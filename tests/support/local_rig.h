@@ -1,7 +1,6 @@
 /* Ranks on several hosts, each host with memory of its own, in one process: what the ranks do is chosen step
  * by step, and the rails sum as the switch would. */
-#ifndef SWAGG_TESTS_LOCAL_RIG_H
-#define SWAGG_TESTS_LOCAL_RIG_H
+#pragma once
 
 #include <CUnit/CUnit.h>
 #include <stdlib.h>
@@ -142,5 +141,3 @@ static inline void rig_run(struct rig *rig, uint64_t *rng)
             goes_on |= rig_go(rig, rank);
     }
 }
-
-#endif

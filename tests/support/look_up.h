@@ -1,7 +1,6 @@
 /* Calls that look up (switchml/elements.h), for tests: tables, and sums computed one by one from what
  * docs/protocol.md says of how indices are packed. */
-#ifndef SWAGG_TESTS_LOOK_UP_H
-#define SWAGG_TESTS_LOOK_UP_H
+#pragma once
 
 #include <string.h>
 
@@ -51,5 +50,3 @@ static inline void look_up_add(const struct sml_table *t, uint8_t *sums, const u
             sum[1] = (uint8_t)(now >> 8);
     }
 }
-
-#endif

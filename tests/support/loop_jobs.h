@@ -1,6 +1,5 @@
 /* The protocol half of a loop switch: one life of it, from start to kill. No sockets, no clock. */
-#ifndef SWAGG_TESTS_LOOP_JOBS_H
-#define SWAGG_TESTS_LOOP_JOBS_H
+#pragma once
 
 #include "carry.h"
 #include "control/registry.h"
@@ -38,5 +37,3 @@ void loop_life_data(struct loop_life *life, enum loop_port at, uint32_t ip, uint
 /* What time alone brings about. Returns whether there are jobs that want to be asked again soon. */
 bool loop_life_tick(struct loop_life *life, uint64_t now);
 void loop_life_end(struct loop_life *life);
-
-#endif

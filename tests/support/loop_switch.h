@@ -4,8 +4,7 @@
  *
  * All functions are for the thread that made it. They end the process with a message when the machine gives
  * no sockets, memory or threads. */
-#ifndef SWAGG_TESTS_LOOP_SWITCH_H
-#define SWAGG_TESTS_LOOP_SWITCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ void loop_switch_take(struct loop_switch *ls, uint64_t packets);
 void loop_switch_restart_there(struct loop_switch *ls, long after_ms, uint64_t packets);
 
 void loop_switch_stop(struct loop_switch *ls);
-
-#endif

@@ -1,6 +1,5 @@
 /* Memory for tests, which abort if there is none. */
-#ifndef SWAGG_TESTS_MEMORY_H
-#define SWAGG_TESTS_MEMORY_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,5 +30,3 @@ static inline void *memory_of(size_t bytes)
 {
     return memset(room_of(bytes), 0, memory_lines(bytes));
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Ranks of Open MPI 4.1 as one sees them by TCP (wire/ob1.h), for tests: senders, and a root that reduces
  * from them as Open MPI's linear MPI_Reduce does. No sockets: bytes in, bytes out. Aborts if there is no
  * memory. */
-#ifndef SWAGG_TESTS_MPI_RANKS_H
-#define SWAGG_TESTS_MPI_RANKS_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "wire/ob1.h"
@@ -49,5 +48,3 @@ struct mpi_root {
     } of[MPI_RANKS_MAX]; /* by rank - 1 */
 };
 bool mpi_root_turn(struct mpi_root *r);
-
-#endif

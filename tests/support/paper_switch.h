@@ -5,8 +5,7 @@
  *
  * As the paper has it, a job of one worker never comes to an end, and a duplicate that is two phases late is
  * added to the wrong chunk: the links of a test must keep packets in order. */
-#ifndef SWAGG_TESTS_PAPER_SWITCH_H
-#define SWAGG_TESTS_PAPER_SWITCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -91,5 +90,3 @@ static inline enum paper_action paper_switch_receive(struct paper_switch *s, uns
     paper_rewrite(s, &p, packet);
     return PAPER_UNICAST;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Collectives in which ranks bring and get different parts of a tensor (transfer/parts.h), for tests: what
  * their blocks are, where a rank's lie, and what must come out. Each rank has a whole tensor of its own; the
  * parts that it brings are taken from that. */
-#ifndef SWAGG_TESTS_PARTED_H
-#define SWAGG_TESTS_PARTED_H
+#pragma once
 
 #include <string.h>
 
@@ -141,5 +140,3 @@ static inline bool parted_is_right(const struct parted *p, const struct xfer_cal
     }
     return true;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Pools and streams by SwitchML, each in memory of its own that is full of rubbish before: nothing may depend
  * on what it holds. Freed by free(). */
-#ifndef SWAGG_TESTS_PLACED_H
-#define SWAGG_TESTS_PLACED_H
+#pragma once
 
 #include "memory.h"
 #include "relay/slots.h"
@@ -46,5 +45,3 @@ static inline struct sml_stream *stream_of(const struct sml_stream_config *cfg)
 {
     return sml_stream_init(rubbish_of(sml_stream_footprint(cfg)), cfg);
 }
-
-#endif

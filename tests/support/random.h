@@ -1,7 +1,6 @@
 /* Draws for tests and the simulator. The generator's state is one word, and its first value the seed, which
  * decides everything. Parts with generators of their own do not influence one another's numbers. */
-#ifndef SWAGG_TESTS_RANDOM_H
-#define SWAGG_TESTS_RANDOM_H
+#pragma once
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -62,5 +61,3 @@ static inline uint64_t rng_magnitude(uint64_t *rng, uint64_t low, uint64_t high)
     uint64_t from = low << rng_below(rng, doublings + 1u), to = from * 2 - 1;
     return rng_between(rng, from < high ? from : high, to < high ? to : high);
 }
-
-#endif

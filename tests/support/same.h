@@ -1,7 +1,6 @@
 /* Whether two of a kind are the same, field by field: between the fields of these structs there is padding,
  * which nobody writes, so their bytes cannot be compared. */
-#ifndef SWAGG_TESTS_SAME_H
-#define SWAGG_TESTS_SAME_H
+#pragma once
 
 #include <assert.h>
 #include <string.h>
@@ -96,5 +95,3 @@ static inline bool same_session(const struct ctl_session *a, const struct ctl_se
            a->challenge == b->challenge && a->answered == b->answered && a->unproven == b->unproven &&
            SAME_BYTES(a->hint, b->hint) && SAME_BYTES(a->secret, b->secret);
 }
-
-#endif

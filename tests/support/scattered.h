@@ -1,7 +1,6 @@
 /* A tensor in segments, for tests: cut at odd places, some segments empty, and laid out in memory in reverse
  * order, so that accesses past the end of one get wrong elements. */
-#ifndef SWAGG_TESTS_SCATTERED_H
-#define SWAGG_TESTS_SCATTERED_H
+#pragma once
 
 #include <string.h>
 
@@ -57,5 +56,3 @@ static inline void scattered_get(const struct scattered *s, void *tensor)
         to += bytes;
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The order of a job's running chunk numbers. */
-#ifndef SWAGG_TESTS_TAGS_H
-#define SWAGG_TESTS_TAGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@ static inline bool tag_before(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) < 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Packets of three bytes (job, slot, what to do) pass through on their way to somewhere else and get the
  * count of those before them written into them. A slot that hears nothing for a while tells the parent. Its
  * jobs need no members; its terms are the number of slots. */
-#ifndef SWAGG_TESTS_TALLY_H
-#define SWAGG_TESTS_TALLY_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -24,5 +23,3 @@ extern const struct agg_protocol tally;
 
 struct agg_terms tally_terms(uint8_t slots);
 uint8_t tally_slots(const struct agg_terms *terms);
-
-#endif

@@ -1,6 +1,5 @@
 /* SwitchML's terms as values, for tests that make many of them. */
-#ifndef SWAGG_TESTS_TERMS_OF_H
-#define SWAGG_TESTS_TERMS_OF_H
+#pragma once
 
 #include "switchml/terms.h"
 
@@ -18,5 +17,3 @@ static inline struct sml_terms terms_in(const struct agg_terms *t)
     sml_terms_parse(&out, t);
     return out;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A library of keyed hashes for tests: quick, the same on every machine, and no secret from anybody. */
-#ifndef SWAGG_TESTS_TOY_KEYS_H
-#define SWAGG_TESTS_TOY_KEYS_H
+#pragma once
 
 #include <string.h>
 
@@ -44,5 +43,3 @@ static inline struct keys_key toy_key(uint8_t byte)
     keys_derive(&key, &toy_library, secret);
     return key;
 }
-
-#endif

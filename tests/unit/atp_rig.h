@@ -1,7 +1,6 @@
 /* A job of ATP in one process, by the tables of its protocol: its streams, a switch or none, a parameter
  * server. Packets arrive at once, in the order in which they are sent, unless the test takes some away. */
-#ifndef SWAGG_TESTS_ATP_RIG_H
-#define SWAGG_TESTS_ATP_RIG_H
+#pragma once
 
 #include <string.h>
 
@@ -300,5 +299,3 @@ static inline void rig_run(unsigned steps)
             return;
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A network for tests: packets between real streams and a real pool lie in a bag, from which they are drawn
  * in any order, never, or several times. */
-#ifndef SWAGG_TESTS_BAG_H
-#define SWAGG_TESTS_BAG_H
+#pragma once
 
 #include <string.h>
 
@@ -76,5 +75,3 @@ static inline void bag_remove(struct bag *b, unsigned place)
 {
     b->packet[place] = b->packet[--b->n];
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Fields and checksums of packets, byte by byte as in the RFCs, for comparison with faster code. */
-#ifndef SWAGG_TESTS_BY_THE_BOOK_H
-#define SWAGG_TESTS_BY_THE_BOOK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ static inline uint16_t checksum(uint32_t sum)
         sum = (sum & 0xFFFF) + (sum >> 16);
     return (uint16_t)~sum;
 }
-
-#endif

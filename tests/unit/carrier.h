@@ -1,7 +1,6 @@
 /* A switch that carries the packets of any protocol: one job, whose rank r sends from 10.0.0.r:1000 + r. It
  * uses struct agg_protocol only, and records what would be sent where. */
-#ifndef SWAGG_TESTS_CARRIER_H
-#define SWAGG_TESTS_CARRIER_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -112,5 +111,3 @@ static inline void carrier_tick(uint64_t now)
         carry_out(carrier.job, NULL, &v, carrier_note, NULL);
     }
 }
-
-#endif

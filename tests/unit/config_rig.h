@@ -1,6 +1,5 @@
 /* Configurations as text: loaded, with every message that comes of it. */
-#ifndef SWAGG_TESTS_CONFIG_RIG_H
-#define SWAGG_TESTS_CONFIG_RIG_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,5 +76,3 @@ static inline struct config good(const char *yaml)
 #define A_LIST          "a list, [a, b, ...] or lines that begin with \"- \""
 #define GROUP           A_GROUP "\n"
 #define LIST            A_LIST "\n"
-
-#endif

@@ -1,6 +1,5 @@
 /* A CRC of 32 bits as it is defined, by long division, a bit at a time. */
-#ifndef SWAGG_TESTS_CRC_BY_DEFINITION_H
-#define SWAGG_TESTS_CRC_BY_DEFINITION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ static inline uint32_t crc_by_definition(uint32_t polynomial, const uint8_t *byt
     }
     return ~crc;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Memory between pages that nobody may touch: who reads or writes a byte before it or behind it ends the test
  * program, whatever it was compiled with. */
-#ifndef SWAGG_TESTS_FENCE_H
-#define SWAGG_TESTS_FENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ static inline uint8_t *fence_at(const struct fence *f, size_t bytes, bool end)
 {
     return end ? f->page + f->bytes - bytes : f->page;
 }
-
-#endif

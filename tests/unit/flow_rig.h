@@ -1,7 +1,6 @@
 /* The rig of lcore_rig.h with jobs that a configuration makes, and the flows that they take. Stations 0 and 1
  * are workers; station 2 is whom they send to. */
-#ifndef SWAGG_TESTS_FLOW_RIG_H
-#define SWAGG_TESTS_FLOW_RIG_H
+#pragma once
 
 #include "aggregate/jobs_share.h"
 #include "control/static_jobs.h"
@@ -70,5 +69,3 @@ static inline void flow_open(const char *lists)
     snprintf(yaml, sizeof(yaml), "ports: [{device: kernel:a}]\nswitch: {ip: 10.0.0.254}\n%s\n", lists);
     flow_make(yaml);
 }
-
-#endif

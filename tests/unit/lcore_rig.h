@@ -1,7 +1,6 @@
 /* An lcore on fake ports, put together as datapath_lcores.c does it, and frames for it: a switch 10.0.0.254
  * with a job of two members, 10.0.0.1 on port 0 and 10.0.0.2 on port 1. One clock, the test's. */
-#ifndef SWAGG_TESTS_LCORE_RIG_H
-#define SWAGG_TESTS_LCORE_RIG_H
+#pragma once
 
 #include <errno.h>
 #include <sched.h>
@@ -341,5 +340,3 @@ static inline uint64_t rig_drops(void)
             sum += rig.counters.drop[p][kind];
     return sum;
 }
-
-#endif

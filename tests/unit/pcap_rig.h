@@ -1,6 +1,5 @@
 /* A plan, and captures of it and of a real pool's answers, for tests of swagg-pcap. */
-#ifndef SWAGG_TESTS_PCAP_RIG_H
-#define SWAGG_TESTS_PCAP_RIG_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,5 +164,3 @@ static inline struct verify_job check_run(struct recording *r, const struct plan
     unlink(r->file);
     return job;
 }
-
-#endif

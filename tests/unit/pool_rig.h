@@ -1,6 +1,5 @@
 /* A pool in memory of exactly its footprint, and packets for it whose sums are easy to compute. */
-#ifndef SWAGG_TESTS_POOL_RIG_H
-#define SWAGG_TESTS_POOL_RIG_H
+#pragma once
 
 #include "placed.h"
 
@@ -142,5 +141,3 @@ static inline void rig_complete(uint16_t first, uint32_t tag, int64_t value)
          m_ <= XFER_ORDERED &&                                                                               \
          (rig_start((struct sml_pool_config){.format = XFER_FORMAT_TYPED, .mode = m_, __VA_ARGS__}), 1);     \
          m_++)
-
-#endif

@@ -1,7 +1,6 @@
 /* The registry in the daemon, on the rig of lcore_rig.h: messages come and go as frames, jobs become pools.
  */
-#ifndef SWAGG_TESTS_REGISTRAR_RIG_H
-#define SWAGG_TESTS_REGISTRAR_RIG_H
+#pragma once
 
 #include "control/registrar.h"
 #include "control/static_jobs.h"
@@ -81,5 +80,3 @@ static inline uint8_t registrar_open_fixed(rte_be16_t first_port, uint16_t threa
     CU_ASSERT_EQUAL_FATAL(jobs_open(&jobs, &plan, &us, &number, text), 0);
     return number;
 }
-
-#endif

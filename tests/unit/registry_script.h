@@ -40,8 +40,7 @@
  *   alive a b                 HEARTBEAT of each, and its ALIVE
  *     abc READY ...           the same for each, one after the other
  */
-#ifndef SWAGG_TESTS_REGISTRY_SCRIPT_H
-#define SWAGG_TESTS_REGISTRY_SCRIPT_H
+#pragma once
 
 #include <errno.h>
 #include <stdarg.h>
@@ -598,5 +597,3 @@ static inline void play(unsigned max_jobs, const char *text)
         printf("\n---- expected\n%s---- seen\n%s", script, s->out);
     close_stage(s);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Buffers for kernels to write into at any alignment. */
-#ifndef SWAGG_TESTS_SCRATCH_H
-#define SWAGG_TESTS_SCRATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -33,5 +32,3 @@ static inline bool scratch_intact(const struct scratch *s, size_t skew, size_t b
     return memcmp(s->mem, s->before, skew) == 0 &&
            memcmp(s->mem + end, s->before + end, SCRATCH_ROOM - end) == 0;
 }
-
-#endif

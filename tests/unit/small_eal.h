@@ -1,6 +1,5 @@
 /* The smallest EAL there is: ordinary pages, no devices, nothing left behind. */
-#ifndef SWAGG_TESTS_SMALL_EAL_H
-#define SWAGG_TESTS_SMALL_EAL_H
+#pragma once
 
 #include <sched.h>
 #include <stdio.h>
@@ -29,5 +28,3 @@ static inline struct rte_rcu_qsbr *small_eal_rcu(void)
 
     return rcu == NULL || rte_rcu_qsbr_init(rcu, 1) != 0 ? NULL : rcu;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What is written to stderr while a test runs. */
-#ifndef SWAGG_TESTS_STDERR_CAPTURE_H
-#define SWAGG_TESTS_STDERR_CAPTURE_H
+#pragma once
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ static inline void capture_end(void)
     close(captured_stderr);
     close(captured_reader);
 }
-
-#endif

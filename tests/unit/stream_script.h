@@ -24,8 +24,7 @@
  *   job JOB                              the number that packets bear from here on, both ways
  *   sum                                  the result tensor is right, all of it
  */
-#ifndef SWAGG_TESTS_STREAM_SCRIPT_H
-#define SWAGG_TESTS_STREAM_SCRIPT_H
+#pragma once
 
 #include <errno.h>
 #include <stdlib.h>
@@ -341,5 +340,3 @@ static inline void script_play(const char *const lines[])
     free(sc.stream);
 }
 #define SCRIPT(...) script_play((const char *const[]){__VA_ARGS__, NULL})
-
-#endif

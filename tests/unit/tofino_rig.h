@@ -1,7 +1,6 @@
 /* swagg-tofino's parts around a membership of one worker. The helper is sed, which agrees to everything, or
  * does what a test says. */
-#ifndef SWAGG_TOFINO_RIG_H
-#define SWAGG_TOFINO_RIG_H
+#pragma once
 
 #include <poll.h>
 #include <stdio.h>
@@ -176,5 +175,3 @@ static inline void close_rig(void)
     remove(rig.state);
     remove(asked);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* How a unit test is written: TEST(what_holds) { ... }, as often as there is something to say, in one file of
  * a program. The program runs them in the order of the file, prints CUnit's summary, and fails if one of them
  * did. It needs no main of its own, unless something has to be there before. */
-#ifndef SWAGG_TESTS_UNIT_H
-#define SWAGG_TESTS_UNIT_H
+#pragma once
 
 #include <CUnit/CUnit.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ unsigned unit_cases(unsigned usual);
 
 /* The same of cases that are counted from 0: whether this is one that is tried. */
 bool unit_tries(unsigned nth);
-
-#endif

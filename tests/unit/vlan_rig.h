@@ -1,7 +1,6 @@
 /* The rig of lcore_rig.h with ports that carry VLANs: port 0 is in VLAN 10, port 1 carries 10 and 20 with
  * tags, port 2 carries 20 with a tag and is in 10. */
-#ifndef SWAGG_TESTS_VLAN_RIG_H
-#define SWAGG_TESTS_VLAN_RIG_H
+#pragma once
 
 #include "lcore_rig.h"
 #include "net/vlan.h"
@@ -28,5 +27,3 @@ static inline void open_with_vlans(void)
     vlans_make(&vlans, &vlan_config);
     rig.receive.vlans = rig.send.vlans = rig.host.vlans = &vlans;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Packets in words: whose they are is known. Pure functions that append to a line. Untrusted, all of them. */
-#ifndef SWAGG_CAPTURE_DESCRIBE_H
-#define SWAGG_CAPTURE_DESCRIBE_H
+#pragma once
 
 #include "protocol/protocol.h"
 #include "protocol/words.h"
@@ -12,5 +11,3 @@ void describe_packet(struct agg_line *l, const struct agg_words *how, const stru
 
 /* A control message: a UDP payload from or to port 0xBEDF. Takes over the terms that it grants a job. */
 void describe_control(struct agg_line *l, struct agg_words *how, const uint8_t *payload, size_t bytes);
-
-#endif

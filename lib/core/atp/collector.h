@@ -27,8 +27,7 @@
  * init, different lanes may be used by different threads at once, one lane by one thread only.
  * atp_collector_view may be called by any thread.
  */
-#ifndef SWAGG_CORE_ATP_COLLECTOR_H
-#define SWAGG_CORE_ATP_COLLECTOR_H
+#pragma once
 
 #include "atp/terms.h"
 #include "protocol/protocol.h"
@@ -73,5 +72,3 @@ uint16_t atp_collector_lanes(const struct atp_collector *c);
 
 /* For telemetry: chunk is a sequence number. i < lanes */
 void atp_collector_view(const struct atp_collector *c, uint16_t i, struct agg_slot_view *view);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * or, in ordered mode, a place for each rank's contribution instead of the last two. A wide operation's sum
  * takes the place of both: it has no parts aside. */
-#ifndef SWAGG_CORE_ATP_COLLECTOR_STATE_H
-#define SWAGG_CORE_ATP_COLLECTOR_STATE_H
+#pragma once
 
 #include "atp/collector.h"
 #include "atp/reasons.h"
@@ -94,5 +93,3 @@ enum atp_brought atp_lane_take(const struct atp_collector *c, struct atp_lane *l
                                const struct atp_part *part);
 /* The elements of the result, once all ranks are in. */
 void atp_lane_finish(const struct atp_collector *c, struct atp_lane *lane, uint8_t *out, size_t bytes);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Pure; positions are the stream's running numbers of chunks.
  */
-#ifndef SWAGG_CORE_ATP_CONGESTION_H
-#define SWAGG_CORE_ATP_CONGESTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void atp_congestion_waits(struct atp_congestion *c);
 
 /* The chunk at this position, or its sum, seems lost. */
 void atp_congestion_lost(struct atp_congestion *c, uint64_t position, uint64_t next);
-
-#endif

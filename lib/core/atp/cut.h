@@ -2,8 +2,7 @@
  * server's first one carries the descriptor of the call, so it is shorter by that. Where elements have
  * exponents, packet i carries the numbers of the stream's block i - lead and the exponent of its block i, as
  * in SwitchML mode (switchml/blocks.h). Pure. */
-#ifndef SWAGG_CORE_ATP_CUT_H
-#define SWAGG_CORE_ATP_CUT_H
+#pragma once
 
 #include "atp/terms.h"
 
@@ -24,5 +23,3 @@ bool atp_cut_carries(const struct atp_terms *terms, const struct xfer_call *call
 
 /* The bytes of the tensor that packet i carries, or whose exponent it does (block); none: *bytes is 0. */
 void atp_cut_span(const struct atp_cut *cut, uint64_t i, bool block, uint64_t *offset, size_t *bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * and so does the server, in the same way; after that each PARAMETER tells the index of the chunk that is a
  * window later. A rank sends that chunk only once it has the PARAMETER, so all ranks name the same one.
  * Pure. */
-#ifndef SWAGG_CORE_ATP_INDEX_H
-#define SWAGG_CORE_ATP_INDEX_H
+#pragma once
 
 #include "atp/terms.h"
 #include "random/splitmix.h"
@@ -35,5 +34,3 @@ static inline uint16_t atp_index_next(enum atp_mapping mapping, uint32_t life, u
         return atp_index_hashed(life, sequence);
     return index;
 }
-
-#endif

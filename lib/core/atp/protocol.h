@@ -2,8 +2,7 @@
  * whose jobs are joined like SwitchML's, each with a collector of its own; and a switch on the way, whose
  * only job is of its configuration and has no members: number 0, its pool the table that all ATP jobs share.
  * A packet to others on the servers' ports, or from them, belongs to that one. */
-#ifndef SWAGG_CORE_ATP_PROTOCOL_H
-#define SWAGG_CORE_ATP_PROTOCOL_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -12,5 +11,3 @@ extern const struct agg_protocol atp_switch_protocol;
 
 /* As in struct agg_protocol. */
 void atp_describe(struct agg_line *l, const struct agg_words *how, const uint8_t *payload, size_t bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* What can happen to an ATP packet at a switch and at a parameter server; the tables have names and
  * meanings. */
-#ifndef SWAGG_CORE_ATP_REASONS_H
-#define SWAGG_CORE_ATP_REASONS_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -72,5 +71,3 @@ enum atp_reason {
 };
 
 extern const struct agg_reason atp_reasons[ATP_REASONS];
-
-#endif

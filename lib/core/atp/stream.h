@@ -25,8 +25,7 @@
  * The interface is that of switchml/stream.h, and so are the rules: `now` in ns, monotonic, the caller's;
  * memory is the caller's (atp_stream_footprint, 64-byte aligned); one thread at a time; no output.
  */
-#ifndef SWAGG_CORE_ATP_STREAM_H
-#define SWAGG_CORE_ATP_STREAM_H
+#pragma once
 
 #include "atp/terms.h"
 #include "kernels/kernels.h"
@@ -97,5 +96,3 @@ struct atp_stream_signs {
     uint64_t acknowledged, collisions, marks, halved;
 };
 void atp_stream_signs(const struct atp_stream *s, struct atp_stream_signs *out);
-
-#endif

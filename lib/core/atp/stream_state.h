@@ -10,8 +10,7 @@
  * While no server restarts, una and oldest are the same. A restart takes una and inf back to the first chunk
  * that any rank lacks; from there the stream goes forward again by the same rules, sending its result where
  * it has one and its contribution where not. */
-#ifndef SWAGG_CORE_ATP_STREAM_STATE_H
-#define SWAGG_CORE_ATP_STREAM_STATE_H
+#pragma once
 
 #include "atp/congestion.h"
 #include "atp/cut.h"
@@ -196,5 +195,3 @@ struct xfer_pieces atp_elements(const struct atp_stream *s, uint64_t position, b
 /* What the elements of a chunk at this position are scaled by. lead > 0 */
 struct xfer_scale atp_scale(const struct atp_stream *s, uint64_t position, const struct xfer_call *call,
                             uint64_t lead);
-
-#endif

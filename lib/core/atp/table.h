@@ -35,8 +35,7 @@
  * Memory: the caller's, 64-byte aligned. Threads: aggregators are dealt to shards; one shard is one thread's
  * at a time. atp_table_view may be called by any thread.
  */
-#ifndef SWAGG_CORE_ATP_TABLE_H
-#define SWAGG_CORE_ATP_TABLE_H
+#pragma once
 
 #include "protocol/protocol.h"
 #include "wire/atp.h"
@@ -96,5 +95,3 @@ bool atp_table_heard(struct atp_table *t);
 
 /* For telemetry; false: there is no aggregator i. ranks: bits of the level's bitmap. */
 bool atp_table_view(const struct atp_table *t, uint32_t i, struct agg_slot_view *view);
-
-#endif

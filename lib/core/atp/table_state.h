@@ -1,7 +1,6 @@
 /* The private state of a table; included by the table's own files only. In memory: struct atp_table, a struct
  * atp_hand for each shard, and the aggregators; each in whole cache lines. */
-#ifndef SWAGG_CORE_ATP_TABLE_STATE_H
-#define SWAGG_CORE_ATP_TABLE_STATE_H
+#pragma once
 
 #include "atp/table.h"
 
@@ -74,5 +73,3 @@ static inline struct atp_hand *atp_hand_for(const struct atp_table *t, const str
  * aggregator is empty then; the sum lies at the shard's hand. reason: an enum atp_switch_reason */
 void atp_send_away(const struct atp_table *t, struct atp_aggregator *a, unsigned shard, unsigned reason,
                    struct agg_verdict *v);
-
-#endif

@@ -1,6 +1,5 @@
 /* The terms of an ATP job (protocol/terms.h), as a struct, as bytes and in words. Pure and reentrant. */
-#ifndef SWAGG_CORE_ATP_TERMS_H
-#define SWAGG_CORE_ATP_TERMS_H
+#pragma once
 
 #include "atp/topology.h"
 #include "protocol/terms.h"
@@ -88,5 +87,3 @@ struct atp_switch_terms {
 void atp_switch_terms_build(struct agg_terms *out, const struct atp_switch_terms *t);
 bool atp_switch_terms_parse(struct atp_switch_terms *t, const struct agg_terms *in);
 unsigned atp_switch_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS]);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Pure and reentrant.
  */
-#ifndef SWAGG_CORE_ATP_TOPOLOGY_H
-#define SWAGG_CORE_ATP_TOPOLOGY_H
+#pragma once
 
 #include "wire/atp.h"
 
@@ -31,5 +30,3 @@ void atp_topology_fill(const struct atp_topology *t, uint16_t rank, struct atp_p
  * not have, or a rank twice. */
 bool atp_topology_ranks(const struct atp_topology *t, const struct atp_packet *p,
                         uint64_t ranks[ATP_RANK_WORDS]);
-
-#endif

@@ -1,7 +1,6 @@
 /* Where in a frame of others' making the switch finds what it sums: the frame may not be touched, so all that
  * is known of it is in the switch's configuration. Offsets count from the frame's first byte. */
-#ifndef SWAGG_CORE_CLONE_LAYOUT_H
-#define SWAGG_CORE_CLONE_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ struct cln_layout {
     uint8_t match_bytes;
     uint8_t match[CLN_MATCH_MAX];
 };
-
-#endif

@@ -14,8 +14,7 @@
  * to shards, slot i to shard i % shards; a shard's frames and ticks are one thread's. The pool begins with a
  * struct gather (gather/gather.h), whose views any thread may ask for.
  */
-#ifndef SWAGG_CORE_CLONE_POOL_H
-#define SWAGG_CORE_CLONE_POOL_H
+#pragma once
 
 #include "clone/layout.h"
 #include "protocol/protocol.h"
@@ -73,5 +72,3 @@ bool cln_pool_tick(struct cln_pool *pool, unsigned shard, uint64_t now, struct a
 
 /* Whether there will be one in this shard though no frame comes. */
 bool cln_pool_awaits_time(const struct cln_pool *pool, unsigned shard);
-
-#endif

@@ -1,10 +1,7 @@
 /* Sums of frames that pass by, as one of the protocols that a switch speaks (protocol/protocol.h). Its
  * packets are whole frames. */
-#ifndef SWAGG_CORE_CLONE_PROTOCOL_H
-#define SWAGG_CORE_CLONE_PROTOCOL_H
+#pragma once
 
 #include "protocol/protocol.h"
 
 extern const struct agg_protocol cln_protocol;
-
-#endif

@@ -1,6 +1,5 @@
 /* What can happen to a copy of a frame that passes by; cln_reasons has names and meanings. */
-#ifndef SWAGG_CORE_CLONE_REASONS_H
-#define SWAGG_CORE_CLONE_REASONS_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -24,5 +23,3 @@ enum cln_reason {
 };
 
 extern const struct agg_reason cln_reasons[CLN_REASONS];
-
-#endif

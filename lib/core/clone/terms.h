@@ -1,7 +1,6 @@
 /* The terms of a job of passing frames (protocol/terms.h), as a struct and as bytes. Nobody joins such a job:
  * its terms come from the switch's configuration. Pure and reentrant. */
-#ifndef SWAGG_CORE_CLONE_TERMS_H
-#define SWAGG_CORE_CLONE_TERMS_H
+#pragma once
 
 #include "clone/layout.h"
 #include "protocol/terms.h"
@@ -27,5 +26,3 @@ bool cln_terms_parse(struct cln_terms *t, const struct agg_terms *in);
 
 /* As in struct agg_protocol. */
 unsigned cln_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS]);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the registry asks of its surroundings, and its configuration. */
-#ifndef SWAGG_CORE_CONTROL_ACTIONS_H
-#define SWAGG_CORE_CONTROL_ACTIONS_H
+#pragma once
 
 #include "control/entry.h"
 #include "protocol/protocol.h"
@@ -143,5 +142,3 @@ static inline const struct agg_protocol *ctl_registry_protocol(const struct ctl_
             return cfg->protocols[i];
     return NULL;
 }
-
-#endif

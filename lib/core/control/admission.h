@@ -1,6 +1,5 @@
 /* Who may enter a job: the checks on a JOIN that look at nothing but the JOIN and the job. */
-#ifndef SWAGG_CORE_CONTROL_ADMISSION_H
-#define SWAGG_CORE_CONTROL_ADMISSION_H
+#pragma once
 
 #include "control/actions.h"
 
@@ -19,5 +18,3 @@ int ctl_admission_rival(const struct ctl_entry *job, const struct ctl_endpoint *
 /* Why the newcomer that challenged this member is refused, now that the member is known to be alive. */
 void ctl_admission_refusal(const struct ctl_registry_config *cfg, const struct ctl_entry *job, unsigned rank,
                            struct ctl_failure *why);
-
-#endif

@@ -1,7 +1,6 @@
 /* An entry of the registry: one job, who is in it, on what terms, and what has become of it. Only the
  * registry changes it; others read it. Pure. */
-#ifndef SWAGG_CORE_CONTROL_ENTRY_H
-#define SWAGG_CORE_CONTROL_ENTRY_H
+#pragma once
 
 #include <assert.h>
 #include <string.h>
@@ -179,5 +178,3 @@ bool ctl_tree_has_switches(const struct ctl_entry *job);
 /* The members that come by the same switch as this one, itself and those that have left included; none, if it
  * sends for itself. */
 struct ctl_ranks ctl_tree_bundle(const struct ctl_entry *job, unsigned rank);
-
-#endif

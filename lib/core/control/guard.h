@@ -4,8 +4,7 @@
  * keyed hash of the process's incarnation and of how many processes have gone, so the switch remembers
  * nothing of those that only ask; and once a process of this incarnation has gone, what it sent can never be
  * fresh again. */
-#ifndef SWAGG_CORE_CONTROL_GUARD_H
-#define SWAGG_CORE_CONTROL_GUARD_H
+#pragma once
 
 #include "control/actions.h"
 
@@ -65,5 +64,3 @@ void ctl_guard_note_gone(struct ctl_guard *g, uint64_t incarnation);
  * none. */
 size_t ctl_guard_build(const struct ctl_guard *g, const struct ctl_endpoint *to, uint64_t above,
                        struct ctl_message *m, uint8_t out[CTL_MESSAGE_MAX]);
-
-#endif

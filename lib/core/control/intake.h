@@ -10,8 +10,7 @@
  *
  * Pure: no clock (now in ns, monotonic), memory is the caller's.
  */
-#ifndef SWAGG_CORE_CONTROL_INTAKE_H
-#define SWAGG_CORE_CONTROL_INTAKE_H
+#pragma once
 
 #include "control/known.h"
 #include "share/throttle.h"
@@ -48,5 +47,3 @@ enum ctl_intake_verdict ctl_intake_admit(struct ctl_intake *in, const struct ctl
 
 /* A number of whoever sends from there: his place, where strangers' messages wait. */
 uint64_t ctl_intake_source(const struct ctl_intake_rules *rules, const struct ctl_endpoint *from);
-
-#endif

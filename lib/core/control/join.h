@@ -1,6 +1,5 @@
 /* JOIN: who gets a seat in which job. */
-#ifndef SWAGG_CORE_CONTROL_JOIN_H
-#define SWAGG_CORE_CONTROL_JOIN_H
+#pragma once
 
 #include "control/state.h"
 
@@ -21,5 +20,3 @@ void ctl_join_again(struct ctl_registry *r, struct ctl_entry *job, const struct 
  * be another tenant's: then the others join a job of that one, so it leaves a forming one of the former
  * tenant's for theirs (NULL). */
 struct ctl_entry *ctl_join_follow(struct ctl_registry *r, struct ctl_entry *job, unsigned rank, int tenant);
-
-#endif

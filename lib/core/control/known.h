@@ -9,8 +9,7 @@
  *
  * Pure: memory is the caller's.
  */
-#ifndef SWAGG_CORE_CONTROL_KNOWN_H
-#define SWAGG_CORE_CONTROL_KNOWN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ void ctl_known_show(struct ctl_known *k);
 
 /* A number that stands for this process, the same each time; 0: it is not known. Any thread. */
 uint64_t ctl_known_find(const struct ctl_known *k, uint64_t incarnation, const struct ctl_endpoint *from);
-
-#endif

@@ -1,6 +1,5 @@
 /* What can happen to a job; registry.c, join.c and tick.c decide when. */
-#ifndef SWAGG_CORE_CONTROL_LIFE_H
-#define SWAGG_CORE_CONTROL_LIFE_H
+#pragma once
 
 #include "control/state.h"
 
@@ -72,5 +71,3 @@ bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank
 /* FORMING, PREPARING: members that were heard last before `since` are no longer JOINED. Returns whether there
  * were any. */
 bool ctl_entry_forget_silent(struct ctl_registry *r, struct ctl_entry *job, uint64_t since);
-
-#endif

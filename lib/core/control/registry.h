@@ -21,8 +21,7 @@
  * through struct ctl_registry_actions, synchronously, from inside ctl_registry_receive, ctl_registry_prepared
  * and ctl_registry_tick. One thread.
  */
-#ifndef SWAGG_CORE_CONTROL_REGISTRY_H
-#define SWAGG_CORE_CONTROL_REGISTRY_H
+#pragma once
 
 #include "control/actions.h"
 #include "control/known.h"
@@ -85,5 +84,3 @@ const struct ctl_entry *ctl_registry_entry(const struct ctl_registry *r, unsigne
 /* Whether entry i is a failed job that lingers beside another of its tenant, network and name, which has
  * begun since or has failed, too: whoever lists jobs by their names leaves it out. */
 bool ctl_registry_is_superseded(const struct ctl_registry *r, unsigned i);
-
-#endif

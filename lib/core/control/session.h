@@ -34,8 +34,7 @@
  * Pure, like the registry: now in ns; memory is a plain struct of the caller's, its fields private but for
  * reading. One thread at a time.
  */
-#ifndef SWAGG_CORE_CONTROL_SESSION_H
-#define SWAGG_CORE_CONTROL_SESSION_H
+#pragma once
 
 #include "transfer/worker.h"
 #include "wire/seal.h"
@@ -121,5 +120,3 @@ void ctl_session_abort(struct ctl_session *s, const struct ctl_failure *why, uin
 struct keys_secret ctl_session_shared(const struct ctl_session *s);
 
 const char *ctl_session_state_name(enum ctl_session_state s);
-
-#endif

@@ -1,6 +1,5 @@
 /* The registry's private state. */
-#ifndef SWAGG_CORE_CONTROL_STATE_H
-#define SWAGG_CORE_CONTROL_STATE_H
+#pragma once
 
 #include "control/actions.h"
 #include "control/guard.h"
@@ -19,5 +18,3 @@ struct ctl_registry {
     struct ctl_guard guard;
     struct ctl_entry entries[];
 };
-
-#endif

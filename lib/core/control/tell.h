@@ -1,6 +1,5 @@
 /* What the registry says: to workers in messages, to people in words. */
-#ifndef SWAGG_CORE_CONTROL_TELL_H
-#define SWAGG_CORE_CONTROL_TELL_H
+#pragma once
 
 #include "control/state.h"
 
@@ -48,5 +47,3 @@ __attribute__((format(printf, 5, 6))) void ctl_entry_event(struct ctl_registry *
 
 /* Logs that the job runs from now on, with its terms. */
 void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job);
-
-#endif

@@ -13,8 +13,7 @@
  * Threads: after init, different slots may be used by different threads at once, one slot by one thread only.
  * What any thread may call says so.
  */
-#ifndef SWAGG_CORE_GATHER_GATHER_H
-#define SWAGG_CORE_GATHER_GATHER_H
+#pragma once
 
 #include "protocol/fixed_terms.h"
 #include "protocol/protocol.h"
@@ -90,5 +89,3 @@ bool gather_view_sum(const void *pool, uint32_t i, struct agg_sum_view *view);
     .check = agg_fixed_check, .differ = agg_fixed_differ, .grant = agg_fixed_grant,                          \
     .lower = agg_fixed_lower, .drain = agg_drain_nothing, .heard = gather_heard, .view = gather_view,        \
     .view_sum = gather_view_sum
-
-#endif

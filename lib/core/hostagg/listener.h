@@ -8,8 +8,7 @@
  *
  * Pure: no clock (now in ns, monotonic), no malloc. The caller's memory for the slots. One thread at a time.
  */
-#ifndef SWAGG_CORE_HOSTAGG_LISTENER_H
-#define SWAGG_CORE_HOSTAGG_LISTENER_H
+#pragma once
 
 #include "wire/hostagg.h"
 
@@ -46,5 +45,3 @@ static inline bool hag_listener_is_done(const struct hag_listener *h)
 {
     return h->done == h->cfg.chunks;
 }
-
-#endif

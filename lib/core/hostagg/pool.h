@@ -24,8 +24,7 @@
  * pool begins with a struct gather (gather/gather.h), whose views any thread may ask for: nobody waits for
  * the host, so it counts there as one that has contributed.
  */
-#ifndef SWAGG_CORE_HOSTAGG_POOL_H
-#define SWAGG_CORE_HOSTAGG_POOL_H
+#pragma once
 
 #include "protocol/protocol.h"
 #include "wire/hostagg.h"
@@ -65,5 +64,3 @@ struct hag_slot *hag_pool_locate(struct hag_pool *pool, uint32_t sequence);
  * from it, is the caller's to fill in. No buffer is kept. */
 void hag_pool_apply(struct hag_pool *pool, struct hag_slot *slot, uint16_t member, const struct hag_packet *p,
                     struct agg_verdict *verdict);
-
-#endif

@@ -1,6 +1,5 @@
 /* Host-addressed aggregation as one of the protocols that a switch speaks (protocol/protocol.h). */
-#ifndef SWAGG_CORE_HOSTAGG_PROTOCOL_H
-#define SWAGG_CORE_HOSTAGG_PROTOCOL_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -8,5 +7,3 @@ extern const struct agg_protocol hag_protocol;
 
 /* As in struct agg_protocol. */
 void hag_describe(struct agg_line *l, const struct agg_words *how, const uint8_t *payload, size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* What can happen to a packet of host-addressed aggregation; hag_reasons has names and meanings. */
-#ifndef SWAGG_CORE_HOSTAGG_REASONS_H
-#define SWAGG_CORE_HOSTAGG_REASONS_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -29,5 +28,3 @@ enum hag_reason {
 };
 
 extern const struct agg_reason hag_reasons[HAG_REASONS];
-
-#endif

@@ -1,7 +1,6 @@
 /* The terms of a host-addressed job (protocol/terms.h), as a struct and as bytes. Nobody joins such a job:
  * its terms come from the switch's configuration. Pure and reentrant. */
-#ifndef SWAGG_CORE_HOSTAGG_TERMS_H
-#define SWAGG_CORE_HOSTAGG_TERMS_H
+#pragma once
 
 #include "hostagg/pool.h"
 #include "protocol/terms.h"
@@ -23,5 +22,3 @@ bool hag_terms_parse(struct hag_terms *t, const struct agg_terms *in);
 
 /* As in struct agg_protocol. */
 unsigned hag_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS]);
-
-#endif

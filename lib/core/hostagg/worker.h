@@ -9,8 +9,7 @@
  * Pure: no clock (now in ns, monotonic), no malloc. The caller's memory for flights, arrays and packets. One
  * thread at a time.
  */
-#ifndef SWAGG_CORE_HOSTAGG_WORKER_H
-#define SWAGG_CORE_HOSTAGG_WORKER_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "protocol/jobs.h"
@@ -82,5 +81,3 @@ static inline bool hag_worker_is_done(const struct hag_worker *w)
 
 /* Whether the switch has said that the oldest chunk under way lacks this worker's contribution. */
 bool hag_worker_misses(const struct hag_worker *w, uint16_t worker);
-
-#endif

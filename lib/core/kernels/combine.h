@@ -1,7 +1,6 @@
 /* What is written alike for one number and for a vector of them: a is what has been folded, b the next
  * contribution. */
-#ifndef SWAGG_CORE_KERNELS_COMBINE_H
-#define SWAGG_CORE_KERNELS_COMBINE_H
+#pragma once
 
 #define SAME(x) (x)
 
@@ -42,5 +41,3 @@
 #define CLOSE_SUM(x, n)  (x)
 #define CLOSE_PROD(x, n) (x)
 #define CLOSE_AVG(x, n)  ((x) / (float)(n))
-
-#endif

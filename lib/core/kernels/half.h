@@ -1,7 +1,6 @@
 /* The floating-point types of 16 bits to float and back, to nearest even, without branches, so that loops of
  * them become vectors. NaN stays NaN, and on its way back becomes a quiet one. */
-#ifndef SWAGG_CORE_KERNELS_HALF_H
-#define SWAGG_CORE_KERNELS_HALF_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -60,5 +59,3 @@ static inline uint16_t agg_float_to_bf16(float x)
 
     return (uint16_t)((bits & 0x7fffffff) <= 0x7f800000 ? rounded >> 16 : bits >> 16 | 0x40);
 }
-
-#endif

@@ -13,8 +13,7 @@
  * Every implementation returns the same bits as the scalar one for the same arguments (for NaN results: a NaN
  * wherever the scalar one has a NaN; its payload is unspecified).
  */
-#ifndef SWAGG_CORE_KERNELS_H
-#define SWAGG_CORE_KERNELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -151,5 +150,3 @@ const struct agg_kernels *agg_kernels_get(const char *name);
 
 /* The fastest table this CPU can run; never NULL. Look it up once at start and keep it. */
 const struct agg_kernels *agg_kernels_best(void);
-
-#endif

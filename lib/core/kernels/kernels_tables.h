@@ -1,7 +1,6 @@
 /* The implementations behind agg_kernels_get; a table may only be called on a CPU that has its instructions.
  */
-#ifndef SWAGG_CORE_KERNELS_TABLES_H
-#define SWAGG_CORE_KERNELS_TABLES_H
+#pragma once
 
 #include "kernels/kernels.h"
 
@@ -20,5 +19,3 @@ agg_finish_fn agg_divide_I8, agg_divide_I16, agg_divide_I32, agg_divide_I64, agg
 /* As agg_ones_sum_fn, continuing a sum over an even number of bytes before these: `sum` in 64 bits, less than
  * 2^62. */
 uint16_t agg_ones_sum_on(uint64_t sum, const void *bytes, size_t n);
-
-#endif

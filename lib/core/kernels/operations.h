@@ -5,8 +5,7 @@
  * Kernels are named OPERATION_TYPE. Several types may share one: sums and products of integers do not depend
  * on the sign, but int32 travels in another byte order than uint32; a complex sum is that of its parts.
  */
-#ifndef SWAGG_CORE_KERNELS_OPERATIONS_H
-#define SWAGG_CORE_KERNELS_OPERATIONS_H
+#pragma once
 
 /* clang-format off */
 
@@ -82,5 +81,3 @@
     [AGG_##op << 4 | AGG_##type] = {                                                                         \
         .start = start_##type, .fold = fold_##kernel, .reduce = reduce_##kernel, .finish = finish_##kernel},
 #define AGG_ENTRIES AGG_OPERATIONS(AGG_ENTRY, AGG_DIVIDED_ENTRY, AGG_WIDE_ENTRY)
-
-#endif

@@ -1,7 +1,6 @@
 /* The form of the scalar kernels: one element at a time. A kind is how an element lies in a chunk and what is
  * computed with; a kernel K is combine_K, which makes one of two. */
-#ifndef SWAGG_CORE_KERNELS_SCALAR_LOOPS_H
-#define SWAGG_CORE_KERNELS_SCALAR_LOOPS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ DEFINE_KIND(C128, struct complex128, struct complex128, SAME, SAME)
             store_##kind(out, at, close(x, n));                                                              \
         }                                                                                                    \
     }
-
-#endif

@@ -1,6 +1,5 @@
 /* The scalar kernels of numbers: a is what has been folded, b the next contribution. */
-#ifndef SWAGG_CORE_KERNELS_SCALAR_NUMBERS_H
-#define SWAGG_CORE_KERNELS_SCALAR_NUMBERS_H
+#pragma once
 
 #include "kernels/operations.h"
 #include "kernels/scalar_loops.h"
@@ -64,5 +63,3 @@ DEFINE_START(BF16)
             store_##kind(out, at, CLOSE_##op(load_F32(acc, 2 * at), n));                                     \
     }
 AGG_WIDE_KERNELS(DEFINE_WIDE)
-
-#endif

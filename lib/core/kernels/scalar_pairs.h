@@ -1,6 +1,5 @@
 /* The scalar kernels of pairs of a value and an index. */
-#ifndef SWAGG_CORE_KERNELS_SCALAR_PAIRS_H
-#define SWAGG_CORE_KERNELS_SCALAR_PAIRS_H
+#pragma once
 
 #include "kernels/operations.h"
 #include "kernels/scalar_loops.h"
@@ -58,5 +57,3 @@ DEFINE_PAIR_KIND(PAIR_F64, double, double, SAME)
     DEFINE_FOLD(order##index##_##type, index##_##type)                                                       \
     DEFINE_REDUCE(order##index##_##type, index##_##type, AS_IS)
 AGG_PAIR_KERNELS(DEFINE_PAIR)
-
-#endif

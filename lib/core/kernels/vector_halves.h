@@ -1,8 +1,7 @@
 /* The vector kernels of the floating-point types of 16 bits. Sums and products are computed in float32, half
  * a vector of a chunk at a time; what is left at the end of an accumulator is the scalar kernels'. The least
  * and the greatest are found without: the bits compare as the numbers do, once their sign is seen to. */
-#ifndef SWAGG_CORE_KERNELS_VECTOR_HALVES_H
-#define SWAGG_CORE_KERNELS_VECTOR_HALVES_H
+#pragma once
 
 #include "kernels/vector_numbers.h"
 
@@ -97,5 +96,3 @@ enum { INFINITY_F16 = 0x7c00, INFINITY_BF16 = 0x7f80 }; /* the magnitudes of NaN
     }                                                                                                        \
     DEFINE_REDUCE(op##_##type, U16, op, type, AS_IS)                                                         \
     DEFINE_FOLD(op##_##type, U16, op, type)
-
-#endif

@@ -1,6 +1,5 @@
 /* Vectors as pairs of lanes, the first and the second of two: of 32 or of 64 bits. */
-#ifndef SWAGG_CORE_KERNELS_VECTOR_LANES_H
-#define SWAGG_CORE_KERNELS_VECTOR_LANES_H
+#pragma once
 
 #include "kernels/vector_loops.h"
 
@@ -46,5 +45,3 @@ INLINE words first_lanes_64(lanes64 v)
 #define SECOND_MASK_32 ((words){0} + UINT64_C(0xffffffff00000000))
 #define ZERO_ONE(i)    0, 1
 #define SECOND_MASK_64 LANES(((lanes64){0, -1}), 64, ZERO_ONE)
-
-#endif

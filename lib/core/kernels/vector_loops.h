@@ -5,8 +5,7 @@
  * before the output overwrites what it reads, so that nothing is folded twice. In the same way, if the output
  * is not aligned, the first vector overlaps the second, so that all others are stored aligned.
  */
-#ifndef SWAGG_CORE_KERNELS_VECTOR_LOOPS_H
-#define SWAGG_CORE_KERNELS_VECTOR_LOOPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -102,5 +101,3 @@ typedef uint64_t words __attribute__((vector_size(VECTOR_BYTES)));
         else                                                                                                 \
             reduce_all_##kernel(acc, both, 2, bytes);                                                        \
     }
-
-#endif

@@ -1,6 +1,5 @@
 /* The vector kernels of numbers: a is what has been folded, b the next contribution. */
-#ifndef SWAGG_CORE_KERNELS_VECTOR_NUMBERS_H
-#define SWAGG_CORE_KERNELS_VECTOR_NUMBERS_H
+#pragma once
 
 #include "kernels/vector_lanes.h"
 
@@ -58,5 +57,3 @@ DEFINE_TIMES(C128, 64)
     DEFINE_COMBINE(op, kind)                                                                                 \
     DEFINE_REDUCE(op##_##kind, kind, op, kind, AS_IS)                                                        \
     DEFINE_FOLD(op##_##kind, kind, op, kind)
-
-#endif

@@ -1,7 +1,6 @@
 /* The vector kernels of pairs: the first of two lanes is the value, the second the index. Where a pair in
  * memory is no two lanes of one length, loading makes it so. */
-#ifndef SWAGG_CORE_KERNELS_VECTOR_PAIRS_H
-#define SWAGG_CORE_KERNELS_VECTOR_PAIRS_H
+#pragma once
 
 #include "kernels/vector_lanes.h"
 
@@ -76,5 +75,3 @@ DEFINE_KIND(PAIR_F64, double, 16, SAME, SAME)
     }                                                                                                        \
     DEFINE_REDUCE(order##index##_##type, index##_##type, order##index, type, AS_IS)                          \
     DEFINE_FOLD(order##index##_##type, index##_##type, order##index, type)
-
-#endif

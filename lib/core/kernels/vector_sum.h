@@ -1,6 +1,5 @@
 /* The one's complement sum in vectors. */
-#ifndef SWAGG_CORE_KERNELS_VECTOR_SUM_H
-#define SWAGG_CORE_KERNELS_VECTOR_SUM_H
+#pragma once
 
 #include "kernels/vector_loops.h"
 
@@ -43,5 +42,3 @@ static uint16_t ones_sum(const void *bytes, size_t n)
     }
     return agg_ones_sum_on(sum_lanes(whole[0] + whole[1], upper[0] + upper[1]), at, n);
 }
-
-#endif

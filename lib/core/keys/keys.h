@@ -3,8 +3,7 @@
  *
  * Pure and reentrant. Nothing here is random: whoever makes a secret takes it from a generator for secrets.
  */
-#ifndef SWAGG_CORE_KEYS_KEYS_H
-#define SWAGG_CORE_KEYS_KEYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ void keys_expand(uint8_t *out, size_t bytes, const struct keys_secret *shared, c
 
 /* Whether they are the same, in a time that does not tell where they differ. */
 bool keys_equal(const uint8_t *a, const uint8_t *b, size_t bytes);
-
-#endif

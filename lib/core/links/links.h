@@ -41,8 +41,7 @@
  *
  * These are the decisions of one rank. What it sees of its links (struct links_seen) comes with each event,
  * as it is then. Pure; now in ns, monotonic. */
-#ifndef SWAGG_CORE_LINKS_LINKS_H
-#define SWAGG_CORE_LINKS_LINKS_H
+#pragma once
 
 #include "control/session.h"
 
@@ -141,5 +140,3 @@ enum links_deed {
 enum links_deed links_look_after(struct links *l, const struct links_seen seen[], unsigned node,
                                  uint64_t now);
 void links_opened(struct links *l, unsigned node, bool open, uint64_t now);
-
-#endif

@@ -10,8 +10,7 @@
  * another has moved because of it.
  *
  * Pure; now in ns, monotonic. */
-#ifndef SWAGG_CORE_LINKS_SHARES_H
-#define SWAGG_CORE_LINKS_SHARES_H
+#pragma once
 
 #include "links/links.h"
 #include "transfer/stream.h"
@@ -64,5 +63,3 @@ void shares_ask(struct shares *s, const struct links_seen seen[], const uint16_t
 void shares_hear(struct shares *s, uint32_t standby[LINKS_MAX]);
 /* The call is over at all places. Whether calls are divided anew. */
 bool shares_end(struct shares *s);
-
-#endif

@@ -36,8 +36,7 @@
  * places are each rank's own. Pure: no clock, no system calls. A rank's struct local_member is one thread's
  * at a time; of the board, each word has one writer but for fault and sleepers.
  */
-#ifndef SWAGG_CORE_LOCAL_BOARD_H
-#define SWAGG_CORE_LOCAL_BOARD_H
+#pragma once
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -201,5 +200,3 @@ void local_raise(struct local_member *m, const struct local_fault *fault);
 
 /* The fault that there is, its text bounded and printable. False: all is well. */
 bool local_faulted(const struct local_member *m, struct local_fault *fault);
-
-#endif

@@ -7,8 +7,7 @@
  * add in shared memory.
  *
  * Pure and reentrant; memory is the caller's. */
-#ifndef SWAGG_CORE_LOCAL_PLAN_H
-#define SWAGG_CORE_LOCAL_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ void local_name_hosts(const struct local_plan *plan, const char *text, char *out
  * name that is too long for that is cut, and gets a hash of the whole. number < 1000. A rail's kind is
  * "rail". */
 const char *local_job_name(const char *job, const char *kind, unsigned number, char name[CTL_NAME_MAX]);
-
-#endif

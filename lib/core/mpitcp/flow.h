@@ -19,8 +19,7 @@
  *
  * Pure: no clock, no sockets. The memory is the caller's. One thread.
  */
-#ifndef SWAGG_CORE_MPITCP_FLOW_H
-#define SWAGG_CORE_MPITCP_FLOW_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "mpitcp/neutral.h"
@@ -146,5 +145,3 @@ void mtp_tick(struct mtp_group *g, uint64_t now);
 
 /* The connection has ended on one side, and all that came was taken, or cannot be. */
 void mtp_end(struct mtp_flow *f);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of flow.h share. */
-#ifndef SWAGG_CORE_MPITCP_FLOW_STATE_H
-#define SWAGG_CORE_MPITCP_FLOW_STATE_H
+#pragma once
 
 #include "mpitcp/flow.h"
 
@@ -37,5 +36,3 @@ void mtp_unexpected(struct mtp_flow *f, enum mtp_reason reason);
 
 /* The flow's part in the sum is over when all have. */
 void mtp_look_for_end(struct mtp_group *g);
-
-#endif

@@ -1,6 +1,5 @@
 /* Elements that change nothing: x op neutral is x, bit for bit. Pure and reentrant. */
-#ifndef SWAGG_CORE_MPITCP_NEUTRAL_H
-#define SWAGG_CORE_MPITCP_NEUTRAL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@ enum { MTP_ELEMENT_MAX = 8 };
  * writes the neutral one, *code is that of the kernels for the pair. Returns its bytes; 0: such a pair cannot
  * be summed on its way. */
 size_t mtp_neutral(unsigned type, unsigned op, uint8_t element[MTP_ELEMENT_MAX], uint8_t *code);
-
-#endif

@@ -1,6 +1,5 @@
 /* ARP for IPv4 on Ethernet, untagged (RFC 826, RFC 5227). Pure and reentrant. */
-#ifndef SWAGG_CORE_NET_ARP_H
-#define SWAGG_CORE_NET_ARP_H
+#pragma once
 
 #include "net/headers.h"
 
@@ -35,5 +34,3 @@ static inline uint32_t arp_or_ipv4_sender(const struct net_ethernet *eth, size_t
         return 0;
     return arp->arp.sender_ip;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Checked reading of IPv4 and UDP: what is wrong with a packet, by name. Pure and reentrant; inline, as it is
  * asked about every packet. */
-#ifndef SWAGG_CORE_NET_CHECK_H
-#define SWAGG_CORE_NET_CHECK_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "net/headers.h"
@@ -98,5 +97,3 @@ static inline enum net_fault net_check_udp(const struct net_ipv4 *ip, const stru
         return NET_UDP_CHECKSUM;
     return NET_OK;
 }
-
-#endif

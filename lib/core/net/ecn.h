@@ -1,7 +1,6 @@
 /* Explicit congestion notification in IPv4 headers (RFC 3168): a packet says that it can be marked, and
  * whoever has a long queue marks it instead of losing it. Pure. */
-#ifndef SWAGG_CORE_NET_ECN_H
-#define SWAGG_CORE_NET_ECN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ static inline void net_set_type_of_service(struct net_ipv4 *ip, uint8_t type)
     ip->hdr_checksum = 0;
     ip->hdr_checksum = (uint16_t)~net_ipv4_sum(ip);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * alignment, so that a pointer to any byte of a frame may be read as one. They say nothing about lengths:
  * net/check.h does.
  */
-#ifndef SWAGG_CORE_NET_HEADERS_H
-#define SWAGG_CORE_NET_HEADERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -117,5 +116,3 @@ static inline bool net_ipv4_is_station(uint32_t address)
 
     return first != 0 && first != 127 && first < 224;
 }
-
-#endif

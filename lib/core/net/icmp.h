@@ -1,6 +1,5 @@
 /* ICMP echo ("ping") in untagged Ethernet frames, IPv4 without options. Pure and reentrant. */
-#ifndef SWAGG_CORE_NET_ICMP_H
-#define SWAGG_CORE_NET_ICMP_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "net/headers.h"
@@ -22,5 +21,3 @@ enum icmp_found icmp_check(const struct frame_icmp *f, agg_ones_sum_fn *ones_sum
 
 /* Turns an echo request into its answer from this station, in place. */
 void icmp_answer(struct frame_icmp *f, const struct net_mac *mac, uint32_t ip, agg_ones_sum_fn *ones_sum);
-
-#endif

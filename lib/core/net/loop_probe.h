@@ -5,8 +5,7 @@
  *
  * A broadcast of the type for local experiments (IEEE 802, 9.2.4), 60 bytes. Pure and reentrant.
  */
-#ifndef SWAGG_CORE_NET_LOOP_PROBE_H
-#define SWAGG_CORE_NET_LOOP_PROBE_H
+#pragma once
 
 #include "net/headers.h"
 
@@ -17,5 +16,3 @@ void loop_probe_write(void *out, const struct net_mac *mac, uint64_t number);
 
 /* Whether an untagged frame is a probe; *number: its port's. */
 bool loop_probe_read(const struct net_ethernet *eth, size_t bytes, uint64_t *number);
-
-#endif

@@ -1,6 +1,5 @@
 /* Ethernet addresses, as they lie in a frame. Pure and reentrant. */
-#ifndef SWAGG_CORE_NET_MAC_H
-#define SWAGG_CORE_NET_MAC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ enum { NET_MAC_TEXT_MAX = 18 };
 
 /* "02:00:00:00:00:FE"; returns text. */
 const char *net_mac_text(char text[NET_MAC_TEXT_MAX], const struct net_mac *a);
-
-#endif

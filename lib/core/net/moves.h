@@ -3,8 +3,7 @@
  *
  * Pure; one thread. Times are in any unit.
  */
-#ifndef SWAGG_CORE_NET_MOVES_H
-#define SWAGG_CORE_NET_MOVES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ struct net_moves {
 /* A station (any number but 0) has come up on another port. True if it has now moved so often within a
  * window, once a window. */
 bool net_moves_note(struct net_moves *m, uint64_t station, uint64_t now, uint64_t window);
-
-#endif

@@ -6,8 +6,7 @@
  * length. What is checked includes its checksum and must give NET_SUM_RIGHT. Long payloads are summed by
  * agg_kernels.ones_sum, short headers here.
  */
-#ifndef SWAGG_CORE_NET_SUM_H
-#define SWAGG_CORE_NET_SUM_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "net/headers.h"
@@ -74,5 +73,3 @@ static inline uint16_t net_udp_checksum(uint16_t sum)
 {
     return sum == 0xFFFF ? 0xFFFF : (uint16_t)~sum;
 }
-
-#endif

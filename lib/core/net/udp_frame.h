@@ -2,8 +2,7 @@
  * headers from one end to another are prepared once; lengths, the sender's port and the sum of the payload
  * are filled in for each packet. Pure and reentrant; all fields in network order.
  */
-#ifndef SWAGG_CORE_NET_UDP_FRAME_H
-#define SWAGG_CORE_NET_UDP_FRAME_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "net/headers.h"
@@ -105,5 +104,3 @@ void frame_write(void *out, const struct frame_header *h, uint16_t from_port, co
 
 /* The two ends of a checked frame, as its answer sees them: from = the addressed end. */
 void frame_answer_ends(const struct frame_udp *f, struct frame_end *from, struct frame_end *to);
-
-#endif

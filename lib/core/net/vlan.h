@@ -3,8 +3,7 @@
  * the VLAN's number (12 bits); number 0 means that there is a priority only. Pure and reentrant; TCIs are in
  * the host's order here.
  */
-#ifndef SWAGG_CORE_NET_VLAN_H
-#define SWAGG_CORE_NET_VLAN_H
+#pragma once
 
 #include "net/headers.h"
 
@@ -37,5 +36,3 @@ void net_untag(void *frame);
 
 /* frame: where the tagged frame is to begin, sizeof(struct net_tag) before the untagged one. */
 void net_tag(void *frame, uint16_t tci);
-
-#endif

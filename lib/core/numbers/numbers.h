@@ -20,8 +20,7 @@
  * Pure and reentrant; rounding is the calling thread's floating-point environment, which is to be the default
  * one. Every table of loops returns the same bits for the same arguments.
  */
-#ifndef SWAGG_CORE_NUMBERS_NUMBERS_H
-#define SWAGG_CORE_NUMBERS_NUMBERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ static inline size_t num_wire_bytes(enum num_wire wire)
 {
     return wire == NUM_INT32 ? 4 : 2;
 }
-
-#endif

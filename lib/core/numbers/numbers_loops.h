@@ -1,6 +1,5 @@
 /* The tables of loops that there are; one may only be called on a CPU that has its instructions. */
-#ifndef SWAGG_CORE_NUMBERS_NUMBERS_LOOPS_H
-#define SWAGG_CORE_NUMBERS_NUMBERS_LOOPS_H
+#pragma once
 
 #include "numbers/numbers.h"
 
@@ -12,5 +11,3 @@ extern const struct num_loops num_loops_neon;
 /* Those of this architecture, whether its CPU can run them or not; NULL past the end. One file for each
  * architecture (here_*.c) has it. */
 const struct num_loops *num_loops_here(unsigned i);
-
-#endif

@@ -4,8 +4,7 @@
  * Memory is asked for before it is needed: the slots of a burst while it is located, and what a packet is
  * added to, with its first lines, while those before it are applied. The hardware fetches what follows.
  */
-#ifndef SWAGG_CORE_PROTOCOL_BURST_H
-#define SWAGG_CORE_PROTOCOL_BURST_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -74,5 +73,3 @@ agg_apply_burst(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verd
     v->action = reason[v->reason].action;
     return i + 1;
 }
-
-#endif

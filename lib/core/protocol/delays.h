@@ -1,8 +1,7 @@
 /* How a rank of a running job keeps up: what it has contributed, and by how much its contributions came later
  * than the first rank's to the same chunk. Whoever is waited for has the longest delays. All numbers count
  * from the job's beginning, or from its resumption after a restart of the switch. Pure. */
-#ifndef SWAGG_CORE_PROTOCOL_DELAYS_H
-#define SWAGG_CORE_PROTOCOL_DELAYS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ struct agg_rank_view {
     uint64_t contributed_at; /* when the last one came, by the clock of agg_protocol.apply; 0: none has */
     uint64_t delays[AGG_DELAY_BUCKETS]; /* how many contributions had such a delay */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* Terms of jobs that only the switch's configuration makes: nobody joins them, and nothing about them is
  * agreed on. The functions of struct agg_protocol for such protocols. Pure and reentrant. */
-#ifndef SWAGG_CORE_PROTOCOL_FIXED_TERMS_H
-#define SWAGG_CORE_PROTOCOL_FIXED_TERMS_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -10,5 +9,3 @@ bool agg_fixed_differ(const struct agg_terms *wish, const struct agg_terms *othe
 bool agg_fixed_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
                      struct agg_terms *granted, struct agg_refusal *why);
 bool agg_fixed_lower(struct agg_terms *granted);
-
-#endif

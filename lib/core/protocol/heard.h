@@ -1,8 +1,7 @@
 /* Flags by which threads that carry packets tell another that somebody was heard: of a pool
  * (agg_protocol.heard) and of each member of a job (agg_job.heard). All shards set them, so a flag's line is
  * written only where it changes: once each time that it was asked for. */
-#ifndef SWAGG_CORE_PROTOCOL_HEARD_H
-#define SWAGG_CORE_PROTOCOL_HEARD_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -33,5 +32,3 @@ static inline bool agg_heard_member(const struct agg_job *job, const struct agg_
     return seat != NULL && job->heard != NULL && seat->rank < job->size &&
            agg_heard_take(&job->heard[seat->rank]);
 }
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Addresses and UDP ports are in network order.
  */
-#ifndef SWAGG_CORE_PROTOCOL_JOBS_H
-#define SWAGG_CORE_PROTOCOL_JOBS_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -175,5 +174,3 @@ static inline uint8_t agg_jobs_number(const struct agg_jobs *jobs, const struct 
             return (uint8_t)senders->entry[i];
     return named;
 }
-
-#endif

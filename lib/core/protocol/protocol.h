@@ -12,8 +12,7 @@
  * different shards may be different threads'. Functions that only read (locate, refuse, view) are any
  * thread's.
  */
-#ifndef SWAGG_CORE_PROTOCOL_PROTOCOL_H
-#define SWAGG_CORE_PROTOCOL_PROTOCOL_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "protocol/delays.h"
@@ -334,5 +333,3 @@ static inline unsigned agg_shard_key(const struct agg_key_field *field, const ui
     at = payload + field->at;
     return (unsigned)(field->little ? at[1] << 8 | at[0] : at[0] << 8 | at[1]) & field->mask;
 }
-
-#endif

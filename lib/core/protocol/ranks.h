@@ -5,8 +5,7 @@
  * A set is changed by one thread. ranks_add, ranks_remove and ranks_clear write whole words, so that others
  * (telemetry) may read it a word at a time meanwhile, with relaxed loads. Pure.
  */
-#ifndef SWAGG_CORE_PROTOCOL_RANKS_H
-#define SWAGG_CORE_PROTOCOL_RANKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -118,5 +117,3 @@ static inline unsigned ranks_map_lacks(const uint8_t map[], unsigned ranks, uint
             lacking[n++] = (uint16_t)rank;
     return n;
 }
-
-#endif

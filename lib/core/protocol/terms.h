@@ -3,8 +3,7 @@
  * rank wishes and for what the job is granted. Plain values, to be copied and compared byte by byte: unused
  * bytes are zero.
  */
-#ifndef SWAGG_CORE_PROTOCOL_TERMS_H
-#define SWAGG_CORE_PROTOCOL_TERMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ static inline uint8_t agg_local_of_both(uint8_t one, uint8_t other)
 
 /* Writes why something is not granted, and returns false. */
 __attribute__((format(printf, 2, 3))) bool agg_refuse(char why[AGG_TEXT_MAX], const char *format, ...);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Plain values; the table is the caller's.
  */
-#ifndef SWAGG_CORE_PROTOCOL_TREE_H
-#define SWAGG_CORE_PROTOCOL_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ struct agg_node {
     const struct keys_secret *parent_shared; /* by the switch above and this one, in a keyed job: not what
                                                 this switch and those below share */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* Packets in words, for those who look at captures (struct agg_protocol). Pure functions that append to a
  * line. */
-#ifndef SWAGG_CORE_PROTOCOL_WORDS_H
-#define SWAGG_CORE_PROTOCOL_WORDS_H
+#pragma once
 
 #include "protocol/jobs.h"
 #include "protocol/terms.h"
@@ -28,5 +27,3 @@ void agg_append_elements(struct agg_line *l, const struct agg_words *how, uint8_
 
 /* " contributed: 0 2": the ranks in a map as it travels (protocol/ranks.h). */
 void agg_append_contributed(struct agg_line *l, const uint8_t *map, size_t bytes);
-
-#endif

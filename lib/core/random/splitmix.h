@@ -1,7 +1,6 @@
 /* splitmix64: random numbers that follow from a seed, the same on every machine. The state is one word; any
  * seed will do. Not for secrets. */
-#ifndef SWAGG_CORE_RANDOM_SPLITMIX_H
-#define SWAGG_CORE_RANDOM_SPLITMIX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ static inline uint64_t splitmix_bytes(uint64_t hash, const void *bytes, size_t n
         hash = splitmix_hash(hash ^ ((const uint8_t *)bytes)[i]);
     return hash;
 }
-
-#endif

@@ -33,8 +33,7 @@
  * Pure: no sockets, no clock (now in ns, monotonic), no malloc; memory is the caller's. The effects go out
  * through struct relay_actions, synchronously. One thread.
  */
-#ifndef SWAGG_CORE_RELAY_PROXY_H
-#define SWAGG_CORE_RELAY_PROXY_H
+#pragma once
 
 #include "control/actions.h"
 #include "control/registry.h"
@@ -174,5 +173,3 @@ void relay_follow(struct relay_proxy *p, const int tenant[], unsigned keys);
 
 /* For telemetry and tests: job i (0 <= i < max_jobs), which may be CTL_ENTRY_FREE. */
 const struct relay_job *relay_job(const struct relay_proxy *p, unsigned i);
-
-#endif

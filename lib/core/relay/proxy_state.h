@@ -1,6 +1,5 @@
 /* The proxy's private state, and what its parts offer one another; for proxy*.c only. */
-#ifndef SWAGG_CORE_RELAY_PROXY_STATE_H
-#define SWAGG_CORE_RELAY_PROXY_STATE_H
+#pragma once
 
 #include "control/guard.h"
 #include "relay/proxy.h"
@@ -84,5 +83,3 @@ void relay_part(struct relay_proxy *p, struct relay_job *job, unsigned rank, enu
 /* This switch fails the job: the root tells all ranks. */
 __attribute__((format(printf, 4, 5))) void relay_fail(struct relay_proxy *p, struct relay_job *job,
                                                       enum ctl_reason reason, const char *format, ...);
-
-#endif

@@ -42,8 +42,7 @@
  * that was kept for it, if there is one; when the result comes, that one is released and the result's is
  * kept.
  */
-#ifndef SWAGG_CORE_RELAY_SLOTS_H
-#define SWAGG_CORE_RELAY_SLOTS_H
+#pragma once
 
 #include "protocol/tree.h"
 #include "switchml/pool.h"
@@ -59,5 +58,3 @@ struct sml_pool *relay_slots_init(void *mem, const struct sml_pool_config *cfg, 
  * above nothing is known. */
 void relay_slots_view(const struct sml_pool *pool, uint16_t slot, struct agg_slot_view *view);
 bool relay_slots_view_rank(const struct sml_pool *pool, uint16_t rank, struct agg_rank_view *view);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a pool in a tree has besides its slots, and each slot besides its maps. For slots*.c only. */
-#ifndef SWAGG_CORE_RELAY_SLOTS_STATE_H
-#define SWAGG_CORE_RELAY_SLOTS_STATE_H
+#pragma once
 
 #include "relay/slots.h"
 #include "switchml/pool_parts.h"
@@ -126,5 +125,3 @@ enum sml_reason relay_judge_below(struct sml_pool *pool, struct sml_slot *slot, 
                                   const struct sml_packet *p, void *buffer, struct agg_verdict *v);
 enum sml_reason relay_judge_above(struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
                                   void *buffer, struct agg_verdict *v);
-
-#endif

@@ -18,8 +18,7 @@
  * Memory: the caller's, rce_pool_footprint() bytes, 64-byte aligned. Threads: queue pair q of all workers is
  * one thread's at a time, and so are its slots; rce_pool_view may be called by any thread.
  */
-#ifndef SWAGG_CORE_ROCE_POOL_H
-#define SWAGG_CORE_ROCE_POOL_H
+#pragma once
 
 #include "protocol/protocol.h"
 #include "roce/reasons.h"
@@ -79,5 +78,3 @@ bool rce_pool_wrap(struct rce_pool *pool, uint16_t rank, const struct agg_verdic
 void rce_seal(const struct agg_verdict *verdict, const uint8_t *headers, size_t bytes, uint8_t *tail);
 bool rce_pool_heard(struct rce_pool *pool);
 bool rce_pool_view(const struct rce_pool *pool, uint32_t slot, struct agg_slot_view *view);
-
-#endif

@@ -1,6 +1,5 @@
 /* What can happen to a packet of SwitchML's RDMA clients; rce_reasons has names and meanings. */
-#ifndef SWAGG_CORE_ROCE_REASONS_H
-#define SWAGG_CORE_ROCE_REASONS_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -32,5 +31,3 @@ enum rce_reason {
 
 extern const struct agg_reason rce_reasons[RCE_REASONS];
 extern const uint8_t rce_amiss[RCE_REASONS]; /* enum agg_amiss */
-
-#endif

@@ -1,7 +1,6 @@
 /* The terms of a job of SwitchML's RDMA clients (protocol/terms.h), as a struct and as bytes. Nobody joins
  * such a job: its terms come from the switch's configuration. Pure and reentrant. */
-#ifndef SWAGG_CORE_ROCE_TERMS_H
-#define SWAGG_CORE_ROCE_TERMS_H
+#pragma once
 
 #include "protocol/terms.h"
 
@@ -21,5 +20,3 @@ bool rce_terms_parse(struct rce_terms *t, const struct agg_terms *in);
 
 /* As in struct agg_protocol. */
 unsigned rce_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS]);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Pure: no clock, no sockets. The memory is the caller's. One thread at a time.
  */
-#ifndef SWAGG_CORE_ROCE_WORKER_H
-#define SWAGG_CORE_ROCE_WORKER_H
+#pragma once
 
 #include "roce/pool.h"
 
@@ -82,5 +81,3 @@ void rce_worker_receive(struct rce_worker *w, const uint8_t *payload, size_t byt
 /* What is to be sent again by now. Returns when it is to be called next; UINT64_MAX: nothing is waited for.
  */
 uint64_t rce_worker_tick(struct rce_worker *w, uint64_t now);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Pure. Times are in any unit that all of a bucket's callers use; a bucket of zeroes is full.
  */
-#ifndef SWAGG_CORE_SHARE_BUCKET_H
-#define SWAGG_CORE_SHARE_BUCKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ static inline bool share_take(struct share_bucket *b, const struct share_rate *r
     b->full_at += tokens * r->each;
     return true;
 }
-
-#endif

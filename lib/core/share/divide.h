@@ -3,8 +3,7 @@
  *
  * Pure. Any thread.
  */
-#ifndef SWAGG_CORE_SHARE_DIVIDE_H
-#define SWAGG_CORE_SHARE_DIVIDE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ struct share_claim {
 };
 
 void share_divide(uint32_t total, struct share_claim claim[], unsigned n);
-
-#endif

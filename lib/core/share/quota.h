@@ -2,8 +2,7 @@
  *
  * Pure: no state of its own. Any thread.
  */
-#ifndef SWAGG_CORE_SHARE_QUOTA_H
-#define SWAGG_CORE_SHARE_QUOTA_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ const struct share_quota *share_exceeded(const struct share_quota quota[], unsig
  * (tenants[0].quota.slots): train-a holds 1024, train-b 1024". Sorts the holders. */
 void share_refusal(char *text, size_t room, const struct share_quota *quota, uint64_t asked,
                    struct share_holder holder[], unsigned holders);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Pure: no clock (now in ns, monotonic), no malloc. One thread.
  */
-#ifndef SWAGG_CORE_SHARE_THROTTLE_H
-#define SWAGG_CORE_SHARE_THROTTLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void throttle_init(struct throttle *t, struct throttle_rate rate, uint64_t seed)
 
 /* Whether the source may do it now; if so, takes a token. */
 bool throttle_admit(struct throttle *t, uint64_t source, uint64_t now);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Pure; packets that wait are the caller's. One thread.
  */
-#ifndef SWAGG_CORE_SHARE_TURNS_H
-#define SWAGG_CORE_SHARE_TURNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ static inline void share_turns_serve(struct share_turns *t, unsigned flow, uint3
     if (was_behind && f->left <= 0 && --t->behind == 0)
         share_turns_next(t);
 }
-
-#endif

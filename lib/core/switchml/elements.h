@@ -3,8 +3,7 @@
  * ("THC: Accelerating Distributed Deep Learning Using Tensor Homomorphic Compression", Li et al., 2024). Then
  * the type says how long indices and sums are: the sum is longer than each contribution. Pure and reentrant.
  */
-#ifndef SWAGG_CORE_SWITCHML_ELEMENTS_H
-#define SWAGG_CORE_SWITCHML_ELEMENTS_H
+#pragma once
 
 #include "kernels/kernels.h"
 
@@ -95,5 +94,3 @@ static inline bool sml_table_fits(const struct sml_table *t, unsigned ranks)
 {
     return sml_table_greatest(t) * ranks < 1u << sml_sum_bits(t->code);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A stream's records of chunks in flight: one for each slot, and lists of slots linked through the records,
  * so that every step is O(1). Private to the stream. */
-#ifndef SWAGG_CORE_SWITCHML_FLIGHT_H
-#define SWAGG_CORE_SWITCHML_FLIGHT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ struct sml_flight {
 
 void sml_flight_link(struct sml_flight flights[], struct sml_list *list, uint16_t slot); /* at the end */
 void sml_flight_unlink(struct sml_flight flights[], uint16_t slot); /* no-op if not linked */
-
-#endif

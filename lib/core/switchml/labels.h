@@ -9,8 +9,7 @@
  * tensor, of the one before it, or of the next; all other numbers are left for copies that come late. A slot,
  * or a thread, may rest for as long as it likes.
  */
-#ifndef SWAGG_CORE_SWITCHML_LABELS_H
-#define SWAGG_CORE_SWITCHML_LABELS_H
+#pragma once
 
 #include "wire/switchml.h"
 
@@ -83,5 +82,3 @@ static inline enum sml_age sml_label_age(const struct sml_labels *slot, const st
         return SML_OLDER;
     return p->ver != slot->before.ver ? SML_NOW : SML_NEWER;
 }
-
-#endif

@@ -12,8 +12,7 @@
  * slots may be used by different threads at once; one slot by one thread only (its owner). sml_pool_locate
  * reads only what never changes; sml_pool_view may be called by any thread.
  */
-#ifndef SWAGG_CORE_SWITCHML_POOL_H
-#define SWAGG_CORE_SWITCHML_POOL_H
+#pragma once
 
 #include "keys/keys.h"
 #include "protocol/protocol.h"
@@ -122,5 +121,3 @@ bool sml_pool_view_rank(const struct sml_pool *pool, uint16_t rank, struct agg_r
 /* For telemetry: what a slot is doing; chunk is a tag, and chunk - slots was completed last, if any was. Any
  * thread may ask; when it is not the slot's owner, the fields can be from different moments. */
 void sml_pool_view(const struct sml_pool *pool, uint16_t slot, struct agg_slot_view *view); /* slot < slots */
-
-#endif

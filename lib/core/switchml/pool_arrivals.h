@@ -1,8 +1,7 @@
 /* Who is late: what a pool notes of each rank's contributions (protocol/delays.h). Every shard has notes of
  * its own, so that each has one writer; a view adds them up. For those who apply packets to a
  * pool, and for its views. */
-#ifndef SWAGG_CORE_SWITCHML_POOL_ARRIVALS_H
-#define SWAGG_CORE_SWITCHML_POOL_ARRIVALS_H
+#pragma once
 
 #include "switchml/pool_state.h"
 
@@ -121,5 +120,3 @@ static inline void sml_arrivals_note(const struct sml_pool *pool, struct sml_slo
         break;
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Keyed jobs: what a pool proves and believes (wire/auth.h). A part of pool_parts.h.
  */
-#ifndef SWAGG_CORE_SWITCHML_POOL_AUTH_H
-#define SWAGG_CORE_SWITCHML_POOL_AUTH_H
+#pragma once
 
 #include "switchml/pool_state.h"
 
@@ -45,5 +44,3 @@ static inline void sml_slot_prove(const struct sml_pool *pool, struct sml_slot *
     xfer_auth_build(payload + bytes, pool->auth, &route, payload, head_bytes, payload + head_bytes,
                     bytes - head_bytes);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* How a contribution is added to the sum of its chunk, or combined by another operation. There are four ways,
  * by the job's mode and by whether the operation is wide (kernels.h), and one for indices (elements.h). A
  * part of pool_parts.h: the usual ways are to be inlined. */
-#ifndef SWAGG_CORE_SWITCHML_POOL_REDUCE_H
-#define SWAGG_CORE_SWITCHML_POOL_REDUCE_H
+#pragma once
 
 #include <string.h>
 
@@ -284,5 +283,3 @@ static inline void sml_finish(const struct sml_pool *pool, struct sml_slot *slot
     if (op->finish != NULL && !agg_is_wide(op))
         op->finish(sum, sum, pool->cfg.ranks, slot->body_bytes - slot->call_bytes);
 }
-
-#endif

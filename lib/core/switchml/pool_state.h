@@ -13,8 +13,7 @@
  * shard and rank, if they are kept; behind them, by shard, what a pool with a quorum knows of its ranks; and
  * behind that what a keyed job's packets are proven with.
  */
-#ifndef SWAGG_CORE_SWITCHML_POOL_STATE_H
-#define SWAGG_CORE_SWITCHML_POOL_STATE_H
+#pragma once
 
 #include "switchml/labels.h"
 #include "switchml/pool.h"
@@ -200,5 +199,3 @@ static inline size_t sml_names_bytes(const struct sml_pool_config *cfg)
 /* The roles of a labelled pool, of one with a quorum, of one that adds contributions as they come and has no
  * checksum of its own, and of any other that is not in a tree. */
 sml_role_fn sml_pool_apply_labelled, sml_pool_apply_quorum, sml_pool_apply_at_once, sml_pool_apply_any;
-
-#endif

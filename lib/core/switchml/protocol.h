@@ -1,6 +1,5 @@
 /* SwitchML as one of the protocols that a switch speaks (protocol/protocol.h). */
-#ifndef SWAGG_CORE_SWITCHML_PROTOCOL_H
-#define SWAGG_CORE_SWITCHML_PROTOCOL_H
+#pragma once
 
 #include "protocol/protocol.h"
 #include "switchml/reasons.h"
@@ -28,5 +27,3 @@ size_t sml_protocol_refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t
     .grant = sml_terms_grant, .lower = sml_terms_lower, .list = sml_terms_list, .drain = sml_protocol_drain, \
     .quorum = sml_terms_quorum, .heard = sml_protocol_heard, .locate = sml_protocol_locate,                  \
     .apply = sml_protocol_apply, .refuse = sml_protocol_refuse, .describe = sml_protocol_describe
-
-#endif

@@ -1,6 +1,5 @@
 /* What can happen to a SwitchML packet; sml_reasons has names and meanings. */
-#ifndef SWAGG_CORE_SWITCHML_REASONS_H
-#define SWAGG_CORE_SWITCHML_REASONS_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -56,5 +55,3 @@ enum sml_reason {
 
 extern const struct agg_reason sml_reasons[SML_REASONS];
 extern const uint8_t sml_amiss[SML_REASONS]; /* enum agg_amiss */
-
-#endif

@@ -13,8 +13,7 @@
  * The stream reads no clock: `now` is in nanoseconds, monotonic, the caller's. Memory is the caller's
  * (sml_stream_footprint, 64-byte aligned). One thread at a time. No output, no globals.
  */
-#ifndef SWAGG_CORE_SWITCHML_STREAM_H
-#define SWAGG_CORE_SWITCHML_STREAM_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "switchml/elements.h"
@@ -171,5 +170,3 @@ uint64_t sml_stream_progress(const struct sml_stream *s);
 unsigned sml_stream_missing(const struct sml_stream *s, uint16_t ranks[], unsigned max);
 
 void sml_stream_stats(const struct sml_stream *s, struct xfer_stats *out);
-
-#endif

@@ -13,8 +13,7 @@
  * While no switch restarts, head and oldest are the same. A restart takes head and next back to the first
  * chunk that any rank lacks; from there the stream goes forward again by the same rules, sending its result
  * where it has one and its contribution where not. */
-#ifndef SWAGG_CORE_SWITCHML_STREAM_STATE_H
-#define SWAGG_CORE_SWITCHML_STREAM_STATE_H
+#pragma once
 
 #include "protocol/ranks.h"
 #include "switchml/flight.h"
@@ -306,5 +305,3 @@ void sml_stream_note_kept(struct sml_stream *s, uint64_t position);
 /* Ends the oldest collectives in progress for which this rank need not wait any longer: in and out go back to
  * the caller, and what the switch may still ask for is kept in copies. */
 void sml_stream_end_if_done(struct sml_stream *s);
-
-#endif

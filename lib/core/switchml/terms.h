@@ -1,6 +1,5 @@
 /* The terms of a SwitchML job (protocol/terms.h), as a struct, as bytes and in words. Pure and reentrant. */
-#ifndef SWAGG_CORE_SWITCHML_TERMS_H
-#define SWAGG_CORE_SWITCHML_TERMS_H
+#pragma once
 
 #include "protocol/terms.h"
 #include "switchml/pool.h"
@@ -75,5 +74,3 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
 bool sml_terms_lower(struct agg_terms *granted);
 uint16_t sml_terms_quorum(const struct agg_terms *granted);
 unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS]);
-
-#endif

@@ -1,7 +1,6 @@
 /* Compressed calls in captures (elements.h): indices and sums, read one by one as docs/protocol.md says how
  * they are packed. They do not go through the loops that add, since they are to check them. Pure. */
-#ifndef SWAGG_CORE_SWITCHML_WORDS_H
-#define SWAGG_CORE_SWITCHML_WORDS_H
+#pragma once
 
 #include "switchml/elements.h"
 
@@ -10,5 +9,3 @@ unsigned sml_look_up_index(uint8_t code, const uint8_t *elements, size_t i);
 
 /* Sum i of a result. */
 unsigned sml_look_up_sum(uint8_t code, const uint8_t *elements, size_t i);
-
-#endif

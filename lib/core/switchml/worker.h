@@ -1,6 +1,5 @@
 /* SwitchML's worker's half (transfer/worker.h). */
-#ifndef SWAGG_CORE_SWITCHML_WORKER_H
-#define SWAGG_CORE_SWITCHML_WORKER_H
+#pragma once
 
 #include "transfer/worker.h"
 
@@ -8,5 +7,3 @@ extern const struct agg_worker sml_worker;
 
 /* Bytes of elements that fit into an IP packet of this many bytes. */
 uint16_t sml_worker_chunk_bytes(unsigned mtu, enum xfer_checksum checksum);
-
-#endif

@@ -23,8 +23,7 @@
  *
  * Pure and reentrant. All instruction sets give the same bits.
  */
-#ifndef SWAGG_CORE_THC_CODEC_H
-#define SWAGG_CORE_THC_CODEC_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "thc/loops.h"
@@ -78,5 +77,3 @@ void thc_decode16(const struct thc_codec *c, float *block, const uint16_t *sums,
 /* The same of so many floats of the block, a multiple of THC_LEAST_BLOCK. sum_bits: 8 or 16. */
 void thc_decode(const struct thc_codec *c, float *at, const void *sums, unsigned sum_bits, uint32_t floats,
                 unsigned workers, float norm);
-
-#endif

@@ -2,8 +2,7 @@
  * have the same bits as the scalar ones. Callers: codec.h.
  *
  * n is a multiple of THC_GROUP. Floats may lie at any address. */
-#ifndef SWAGG_CORE_THC_LOOPS_H
-#define SWAGG_CORE_THC_LOOPS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ const struct thc_loops *thc_loops_for(const struct agg_kernels *kernels);
 /* Those of this architecture, whether its CPU can run them or not; NULL past the end. One file for each
  * architecture (here_*.c) has it. */
 const struct thc_loops *thc_loops_here(unsigned i);
-
-#endif

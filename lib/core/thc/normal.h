@@ -1,7 +1,6 @@
 /* The standard normal distribution, by sums and products alone: all machines get the same bits, so workers
  * that each make a table from the same numbers have the same table. Pure. */
-#ifndef SWAGG_CORE_THC_NORMAL_H
-#define SWAGG_CORE_THC_NORMAL_H
+#pragma once
 
 enum { THC_NORMAL_MOST = 8 }; /* |x| may be so large; beyond it there is less than 2^-49 */
 
@@ -13,5 +12,3 @@ double thc_normal_from_0(double x);
 
 /* The x for which a value is beyond -x..x with this probability, 2^-40 to 1 (0 for 1). */
 double thc_normal_bound(double probability);
-
-#endif

@@ -2,8 +2,7 @@
  * shorter ones, each a power of two, down to THC_LEAST_BLOCK. Only the last may have numbers that fill it up:
  * fewer than THC_LEAST_BLOCK zeros. So the cost of filling up is bounded, however long the usual block is.
  * Pure and reentrant. */
-#ifndef SWAGG_CORE_THC_PARTS_H
-#define SWAGG_CORE_THC_PARTS_H
+#pragma once
 
 #include "thc/codec.h"
 
@@ -38,5 +37,3 @@ static inline uint64_t thc_parts(uint64_t floats, uint32_t most)
 
     return filled / most + (uint64_t)__builtin_popcountll(rest);
 }
-
-#endif

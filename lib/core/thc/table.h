@@ -9,8 +9,7 @@
  *
  * Pure and reentrant. The same numbers give the same table, bit for bit, on every machine.
  */
-#ifndef SWAGG_CORE_THC_TABLE_H
-#define SWAGG_CORE_THC_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ double thc_table_error(const struct thc_table *t);
 /* The largest granularity for which the sum of so many workers' values always fits this many bits (8 or 16);
  * at most THC_MOST_GRANULARITY. 0: none does. */
 unsigned thc_granularity_for(unsigned workers, unsigned sum_bits);
-
-#endif

@@ -1,8 +1,7 @@
 /* How a call travels where packets have exponents (docs/protocol.md, "SwitchML's numbers"): the tensor is cut
  * into blocks, and packet i of a call carries the numbers of block i - lead and the exponent of block i. So
  * the exponent that all ranks scale a block by has come back before the block leaves. Pure. */
-#ifndef SWAGG_CORE_TRANSFER_BLOCKS_H
-#define SWAGG_CORE_TRANSFER_BLOCKS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -70,5 +69,3 @@ int8_t xfer_blocks_exponent(const struct num_loops *loops, const struct xfer_cal
 /* As xfer_pieces_gather and xfer_pieces_scatter, scaled. */
 void xfer_scale_gather(const struct xfer_scale *s, const struct xfer_pieces *p, void *wire);
 void xfer_scale_scatter(const struct xfer_scale *s, const struct xfer_pieces *p, const void *wire);
-
-#endif

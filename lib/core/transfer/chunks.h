@@ -1,8 +1,7 @@
 /* How a tensor is cut into chunks. Chunk 0 is shorter than the others, since its packet also carries the
  * descriptor of the call and must not exceed header + chunk_bytes. Shared by the worker, the switch's checks,
  * tests and benchmarks. */
-#ifndef SWAGG_CORE_TRANSFER_CHUNKS_H
-#define SWAGG_CORE_TRANSFER_CHUNKS_H
+#pragma once
 
 #include "wire/transfer.h"
 
@@ -27,5 +26,3 @@ void xfer_chunk_span(size_t chunk_bytes, size_t element, uint64_t tensor_bytes, 
 
 /* The chunk that has element i. */
 uint64_t xfer_chunk_with(size_t chunk_bytes, size_t element, uint64_t i);
-
-#endif

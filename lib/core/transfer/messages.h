@@ -6,8 +6,7 @@
  *
  * Pure; times in nanoseconds.
  */
-#ifndef SWAGG_CORE_TRANSFER_MESSAGES_H
-#define SWAGG_CORE_TRANSFER_MESSAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ void xfer_messages_sent(struct xfer_messages *m, unsigned packets, uint64_t ns);
 /* How many of these packets, n >= 1, are the next message, at most length: as each packet of a NIC's is to
  * begin with one of ours, all but the last are filled up (roce_fill) to the mtu bytes at which a NIC cuts. */
 unsigned xfer_message_packets(const struct xfer_send packets[], unsigned n, size_t mtu, unsigned length);
-
-#endif

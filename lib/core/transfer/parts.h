@@ -2,8 +2,7 @@
  * without elements"): broadcast, all-gather, gather, scatter, whose elements are bytes; and reduce-scatter. A
  * rank's segments say which are whose: of a segment that it brings nothing of `in` is NULL, of one that it
  * gets nothing of `out` is. Pure and reentrant. */
-#ifndef SWAGG_CORE_TRANSFER_PARTS_H
-#define SWAGG_CORE_TRANSFER_PARTS_H
+#pragma once
 
 #include "transfer/segments.h"
 #include "wire/transfer.h"
@@ -54,5 +53,3 @@ uint64_t xfer_interleaved(uint64_t i, uint64_t column, unsigned ranks);
 
 /* lengths: of all ranks' blocks, in elements. */
 uint32_t xfer_blocks_hash(const uint64_t lengths[], size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * positions, and they end in the order in which they began. They are numbered as struct xfer_call counts
  * them, modulo 2^32. What belongs to one lies in arrays of the stream's, at xfer_queue_slot of its number,
  * and stays there, after its end, too, until `room` more have begun. Pure; memory is the caller's. */
-#ifndef SWAGG_CORE_TRANSFER_QUEUE_H
-#define SWAGG_CORE_TRANSFER_QUEUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ static inline uint64_t xfer_queue_oldest_end(const struct xfer_queue *q, uint64_
 {
     return q->first + 1 == q->next ? end : q->base[xfer_queue_slot(q, q->first + 1)];
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Pure; times in nanoseconds; positions are the stream's running chunk numbers.
  */
-#ifndef SWAGG_CORE_TRANSFER_REORDER_H
-#define SWAGG_CORE_TRANSFER_REORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ static inline void xfer_reorder_in_vain(struct xfer_reorder *r)
 
 /* The result of the chunk at this position has come; next as above. asked: it had been probed. */
 void xfer_reorder_result(struct xfer_reorder *r, uint64_t position, uint64_t next, bool asked);
-
-#endif

@@ -7,8 +7,7 @@
  * the mean, or the least timeout. Else, where many ranks lose packets, each would learn the others' timeouts,
  * and wait longer than they with its own question. Pure; all times in nanoseconds.
  */
-#ifndef SWAGG_CORE_TRANSFER_RTT_H
-#define SWAGG_CORE_TRANSFER_RTT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ uint64_t xfer_rtt_rto(const struct xfer_rtt *r);
 /* How long to wait before probe number backoff + 1 in a row. The first may come early: the minimum does not
  * apply to it. */
 uint64_t xfer_rtt_interval(const struct xfer_rtt *r, unsigned backoff);
-
-#endif

@@ -1,7 +1,6 @@
 /* Where a collective's elements are: in one tensor, or in several that are treated as one. A chunk may begin
  * in one of them and end in another. Pure; memory is the caller's. */
-#ifndef SWAGG_CORE_TRANSFER_SEGMENTS_H
-#define SWAGG_CORE_TRANSFER_SEGMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ size_t xfer_pieces_pass(struct xfer_pieces *p);
  * through convert. bytes > 0 */
 void xfer_pieces_gather(const struct xfer_pieces *p, void *dst, agg_convert_fn *convert);
 void xfer_pieces_scatter(const struct xfer_pieces *p, const void *src, agg_convert_fn *convert);
-
-#endif

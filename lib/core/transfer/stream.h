@@ -1,8 +1,7 @@
 /* What the streams of protocols have in common, by which a worker sends tensors and receives their sums
  * (switchml/stream.h, atp/stream.h): how a stream stands, a packet that it sends, what one is that it has
  * received, and its counters. Pure and reentrant. */
-#ifndef SWAGG_CORE_TRANSFER_STREAM_H
-#define SWAGG_CORE_TRANSFER_STREAM_H
+#pragma once
 
 #include "transfer/blocks.h"
 #include "wire/auth.h"
@@ -79,5 +78,3 @@ struct xfer_stats {
     /* times that the timer has expired since the switch, or the server, was last heard */
     unsigned unanswered;
 };
-
-#endif

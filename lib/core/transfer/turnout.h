@@ -1,7 +1,6 @@
 /* Which ranks are in the results of a call, in a job with a quorum, where chunks may be closed without some
  * (pool_quorum.c). Pure and reentrant. */
-#ifndef SWAGG_CORE_TRANSFER_TURNOUT_H
-#define SWAGG_CORE_TRANSFER_TURNOUT_H
+#pragma once
 
 #include <assert.h>
 
@@ -33,5 +32,3 @@ void xfer_turnout_begin(struct xfer_turnout *t);
  * had. */
 struct xfer_roll xfer_turnout_add(struct xfer_turnout *t, const uint8_t *names, uint16_t ranks, uint16_t rank,
                                   uint64_t elements);
-
-#endif

@@ -19,8 +19,7 @@
  *
  * Pure; times in nanoseconds; positions are the stream's running chunk numbers.
  */
-#ifndef SWAGG_CORE_TRANSFER_WINDOW_H
-#define SWAGG_CORE_TRANSFER_WINDOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ static inline void xfer_window_full(struct xfer_window *w)
  * repeated. rtt_ns: an unambiguous sample, or 0; base_ns: the path's base round trip, or 0. */
 void xfer_window_result(struct xfer_window *w, uint64_t position, uint64_t next, bool lost, uint64_t rtt_ns,
                         uint64_t base_ns);
-
-#endif

@@ -4,8 +4,7 @@
  * tensors meanwhile; other protocols' do the same. A stream is one thread's at a time. Where several places
  * sum a job, each has a stream, which sends and receives that place's chunks of every call. Pure.
  */
-#ifndef SWAGG_CORE_TRANSFER_WORKER_H
-#define SWAGG_CORE_TRANSFER_WORKER_H
+#pragma once
 
 #include "protocol/terms.h"
 #include "transfer/stream.h"
@@ -120,5 +119,3 @@ struct agg_worker {
     const struct xfer_turnout *(*turnout)(const void *stream, uint32_t number);
     void (*call_roll)(void *stream, struct xfer_roll roll[]);
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* The functions of struct agg_worker that only hand on: a protocol's stream has them under the same names,
  * with its own type where the table has void *. The file that includes this defines STREAM(name) first, the
  * protocol's function of that name, and puts WORKER_STREAM into its table. */
-#ifndef SWAGG_CORE_TRANSFER_WORKER_STREAM_H
-#define SWAGG_CORE_TRANSFER_WORKER_STREAM_H
+#pragma once
 
 #include "transfer/worker.h"
 
@@ -88,5 +87,3 @@ static void stats(const void *stream, struct xfer_stats *out)
     .timer = timer, .left = left, .ended = ended, .completed = completed, .oldest = oldest, .progress = progress,            \
     .oldest_call = oldest_call, .packets = packets, .missing = missing, .stats = stats
 /* clang-format on */
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Pure and reentrant.
  */
-#ifndef SWAGG_CORE_WIRE_ATP_H
-#define SWAGG_CORE_WIRE_ATP_H
+#pragma once
 
 #include "protocol/jobs.h"
 #include "wire/auth.h"
@@ -150,5 +149,3 @@ bool atp_seal_holds(const struct atp_packet *p, const uint8_t *payload, size_t b
  * packet has one. Returns its length; 0 if only a server sends such packets. */
 enum { ATP_BOOT_ID_BYTES = 8, ATP_REJECT_BYTES = ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES + XFER_TRAILER_BYTES };
 size_t atp_build_reject(uint8_t out[ATP_REJECT_BYTES], const struct atp_packet *p, uint64_t boot_id);
-
-#endif

@@ -6,8 +6,7 @@
  * any other body of its length, but with a probability of 2^-64: NH on words of 64 bits ("UMAC: Fast and
  * Secure Message Authentication", Black et al., CRYPTO '99, section 4.2).
  */
-#ifndef SWAGG_CORE_WIRE_AUTH_H
-#define SWAGG_CORE_WIRE_AUTH_H
+#pragma once
 
 #include "keys/keys.h"
 #include "wire/transfer.h"
@@ -40,5 +39,3 @@ void xfer_auth_build(uint8_t out[XFER_AUTH_BYTES], const struct xfer_auth *auth,
 bool xfer_auth_matches(const uint8_t in[XFER_AUTH_BYTES], const struct xfer_auth *auth,
                        const struct xfer_route *route, const uint8_t *head, size_t head_bytes,
                        const uint8_t *body, size_t body_bytes);
-
-#endif

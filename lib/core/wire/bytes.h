@@ -1,6 +1,5 @@
 /* Big endian integers at any address. */
-#ifndef SWAGG_CORE_WIRE_BYTES_H
-#define SWAGG_CORE_WIRE_BYTES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ static inline void put_be64(uint8_t *p, uint64_t v)
     put_be32(p, (uint32_t)(v >> 32));
     put_be32(p + 4, (uint32_t)v);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * to a body; readers ignore what they do not know. Parsing is checked over (pointer, length); strings are
  * copied out, always terminated, zero behind their end. Pure and reentrant.
  */
-#ifndef SWAGG_CORE_WIRE_CONTROL_H
-#define SWAGG_CORE_WIRE_CONTROL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -234,5 +233,3 @@ static inline bool ctl_type_from_worker(unsigned type)
 
 const char *ctl_type_name(unsigned type);     /* "JOIN", ...; "?" if none */
 const char *ctl_reason_name(unsigned reason); /* "rank lost", ... */
-
-#endif

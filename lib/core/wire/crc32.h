@@ -1,8 +1,7 @@
 /* CRC-32 of Ethernet and InfiniBand: the polynomial 0x04C11DB7, bits reflected (IEEE 802.3, clause 3.2.9). It
  * is linear, so that of a whole follows from those of its parts: a payload that goes to many needs to be read
  * once. Pure and reentrant. */
-#ifndef SWAGG_CORE_WIRE_CRC32_H
-#define SWAGG_CORE_WIRE_CRC32_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ uint32_t crc32_ieee_join(uint32_t first, uint32_t second, uint32_t shift);
 typedef uint32_t crc32_fn(uint32_t crc, const void *bytes, size_t n);
 crc32_fn crc32_ieee_scalar;
 crc32_fn *crc32_ieee_vector(void); /* NULL where this CPU lacks its instructions */
-
-#endif

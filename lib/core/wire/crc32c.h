@@ -1,7 +1,6 @@
 /* CRC32C: the Castagnoli polynomial 0x1EDC6F41, bits reflected, as iSCSI and SCTP have it (RFC 3720, section
  * 12.1). Pure and reentrant. */
-#ifndef SWAGG_CORE_WIRE_CRC32C_H
-#define SWAGG_CORE_WIRE_CRC32C_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ uint32_t crc32c(uint32_t crc, const void *bytes, size_t n);
 typedef uint32_t crc32c_fn(uint32_t crc, const void *bytes, size_t n);
 crc32c_fn crc32c_scalar;
 crc32c_fn *crc32c_vector(void); /* NULL where this CPU lacks its instructions */
-
-#endif

@@ -1,7 +1,6 @@
 /* A CRC with reflected bits, four at a time: what the CRCs of this room do where the CPU has no instructions
  * for them. */
-#ifndef SWAGG_CORE_WIRE_CRC_NIBBLES_H
-#define SWAGG_CORE_WIRE_CRC_NIBBLES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ static inline uint32_t crc_by_nibbles(const uint32_t remainder_of[16], uint32_t 
     }
     return ~crc;
 }
-
-#endif

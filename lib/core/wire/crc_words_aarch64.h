@@ -1,6 +1,5 @@
 /* A CRC by the instructions that are optional in ARMv8.0 and always there from ARMv8.1 on. */
-#ifndef SWAGG_CORE_WIRE_CRC_WORDS_AARCH64_H
-#define SWAGG_CORE_WIRE_CRC_WORDS_AARCH64_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ static inline bool crc_has_instructions(void)
 {
     return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Pure and reentrant.
  */
-#ifndef SWAGG_CORE_WIRE_HOSTAGG_H
-#define SWAGG_CORE_WIRE_HOSTAGG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ static inline bool hag_is_newer(uint16_t a, uint16_t b)
 {
     return (int16_t)(a - b) > 0;
 }
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Type and operation of a collective's elements are not said. Pure and reentrant.
  */
-#ifndef SWAGG_CORE_WIRE_OB1_H
-#define SWAGG_CORE_WIRE_OB1_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ struct ob1_data {
 /* False: its lengths differ. */
 bool ob1_parse_data(struct ob1_data *d, const uint8_t bytes[OB1_DATA_BYTES]);
 void ob1_build_data(uint8_t bytes[OB1_DATA_BYTES], const struct ob1_data *d);
-
-#endif

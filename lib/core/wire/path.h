@@ -5,8 +5,7 @@
  * They share the first ten bytes and the ports of SwitchML packets (switchml.h), whose parser does not know
  * their kinds. Answers are never answered. Pure and reentrant.
  */
-#ifndef SWAGG_CORE_WIRE_PATH_H
-#define SWAGG_CORE_WIRE_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void path_answer(uint8_t *payload, uint8_t data_ports);
 
 /* False: it is no answer. */
 bool path_parse_answer(struct path_answer *a, const uint8_t *payload, size_t bytes);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Pure: who sends, receives and waits is the caller. One thread.
  */
-#ifndef SWAGG_CORE_WIRE_PATH_LENGTHS_H
-#define SWAGG_CORE_WIRE_PATH_LENGTHS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ enum path_news path_lengths_answered(struct path_lengths *l, size_t bytes, uint1
 
 /* All longer packets than the best have been tried often enough. */
 bool path_lengths_are_settled(const struct path_lengths *l);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sets of ranks, and how they read: "rank 3", "ranks 0, 2 and 5-7". */
-#ifndef SWAGG_CORE_WIRE_RANKS_H
-#define SWAGG_CORE_WIRE_RANKS_H
+#pragma once
 
 #include "protocol/ranks.h"
 
@@ -29,5 +28,3 @@ unsigned ctl_ranks_count(const struct ctl_ranks *set);
 /* Three ranks in a row and more become a range; what does not fit becomes "and N more"; "no rank" if the set
  * is empty. Returns text. */
 const char *ctl_ranks_text(const struct ctl_ranks *set, char text[CTL_RANKS_TEXT_MAX]);
-
-#endif

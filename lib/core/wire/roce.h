@@ -16,8 +16,7 @@
  *
  * Pure and reentrant; parsing is checked over (pointer, length).
  */
-#ifndef SWAGG_CORE_WIRE_ROCE_H
-#define SWAGG_CORE_WIRE_ROCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -160,5 +159,3 @@ static inline size_t roce_tail_bytes(size_t body_bytes)
  * a multiple of 4. */
 void roce_cover(const uint8_t *ip, uint8_t *payload, size_t body_bytes, enum roce_opcode opcode,
                 uint32_t queue_pair, uint32_t number);
-
-#endif

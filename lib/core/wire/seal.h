@@ -9,8 +9,7 @@
  *
  * The address does not travel: a message that comes from elsewhere, or goes elsewhere, has no right tag.
  */
-#ifndef SWAGG_CORE_WIRE_SEAL_H
-#define SWAGG_CORE_WIRE_SEAL_H
+#pragma once
 
 #include "wire/control.h"
 
@@ -35,5 +34,3 @@ bool ctl_seal_parse(struct ctl_seal *seal, const uint8_t *message, size_t bytes)
 /* Whether its tag is right; the key is that of seal.key_id. */
 bool ctl_seal_holds(const uint8_t *message, size_t bytes, const struct keys_library *library,
                     const struct keys_key *key, const struct ctl_address *worker);
-
-#endif

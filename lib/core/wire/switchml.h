@@ -5,8 +5,7 @@
  * ours and share the header. Parsing is checked over (pointer, length) and keeps pointers into the caller's
  * buffer; nothing is copied. All functions are pure and reentrant.
  */
-#ifndef SWAGG_CORE_WIRE_SWITCHML_H
-#define SWAGG_CORE_WIRE_SWITCHML_H
+#pragma once
 
 #include "protocol/jobs.h"
 #include "wire/auth.h"
@@ -159,5 +158,3 @@ static inline uint8_t sml_tag_ver(uint32_t tag, uint32_t slots)
 {
     return (tag & slots) != 0;
 }
-
-#endif

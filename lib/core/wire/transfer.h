@@ -1,7 +1,6 @@
 /* What the data packets of protocols have in common that carry the tensors of collectives: which call a
  * packet belongs to, what its elements are, and what protects it. Pure and reentrant. */
-#ifndef SWAGG_CORE_WIRE_TRANSFER_H
-#define SWAGG_CORE_WIRE_TRANSFER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -140,5 +139,3 @@ bool xfer_call_equal(const struct xfer_call *a, const struct xfer_call *b);
 
 void xfer_build_mismatch(uint8_t out[XFER_MISMATCH_BYTES], const struct xfer_mismatch *m);
 bool xfer_parse_mismatch(struct xfer_mismatch *m, const uint8_t *body, size_t bytes);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * No sockets, no clock (now in ns, monotonic). One thread.
  */
-#ifndef SWAGG_CONTROL_ANTEROOM_H
-#define SWAGG_CONTROL_ANTEROOM_H
+#pragma once
 
 #include "base/counters.h"
 #include "config/config.h"
@@ -50,5 +49,3 @@ static inline bool anteroom_has_waiting(const struct anteroom *a)
 {
     return a->strangers.items > 0;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Pure: no malloc; items are the caller's. One thread. All zero: empty.
  */
-#ifndef SWAGG_CONTROL_FAIR_QUEUE_H
-#define SWAGG_CONTROL_FAIR_QUEUE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ bool fair_queue_put(struct fair_queue *q, unsigned lane, void *item);
 
 /* The oldest of the lane whose turn it is; NULL: the queue is empty. */
 void *fair_queue_take(struct fair_queue *q);
-
-#endif

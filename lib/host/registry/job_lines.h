@@ -4,8 +4,7 @@
  *
  * Pure: no clock (now in ns, monotonic). One thread at a time.
  */
-#ifndef SWAGG_CONTROL_JOB_LINES_H
-#define SWAGG_CONTROL_JOB_LINES_H
+#pragma once
 
 #include "config/config.h"
 #include "share/throttle.h"
@@ -29,5 +28,3 @@ bool job_lines_admit(struct job_lines *l, uint64_t now);
  * in text. */
 enum { JOB_LINES_TEXT_MAX = 128 };
 bool job_lines_left_out(struct job_lines *l, uint64_t now, char text[JOB_LINES_TEXT_MAX]);
-
-#endif

@@ -1,6 +1,5 @@
 /* The keys of all tenants, as the registry has them, and those by which switches above know this one. */
-#ifndef SWAGG_CONTROL_KEYRING_H
-#define SWAGG_CONTROL_KEYRING_H
+#pragma once
 
 #include "config/config.h"
 #include "control/registry.h"
@@ -43,5 +42,3 @@ int keyring_load(struct keyring *ring, const struct config *cfg);
 
 /* Whether that can be done, for who needs no more than the answer now. */
 bool keyring_is_good(const struct config *cfg);
-
-#endif

@@ -1,12 +1,9 @@
 /* The secret that the lives of a registry's host have in common (struct ctl_lasting): a file of its owner's
  * alone in the folder that `state` names. Several hosts may share it: a ticket names one job. */
-#ifndef SWAGG_REGISTRY_LASTING_H
-#define SWAGG_REGISTRY_LASTING_H
+#pragma once
 
 #include "control/actions.h"
 
 /* Reads it; makes it, on the disk, if it is not there. 0, or -errno after logging what is wrong with it and
  * how to mend it. */
 int lasting_open(struct ctl_lasting *lasting, const char *folder);
-
-#endif

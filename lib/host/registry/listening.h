@@ -5,8 +5,7 @@
  *
  * Pure: the machine's time is the caller's. One thread.
  */
-#ifndef SWAGG_CONTROL_LISTENING_H
-#define SWAGG_CONTROL_LISTENING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ uint32_t listening_ask_every_ms(uint32_t lost_after_ms);
 /* The time by this clock: ns, monotonic. To be called much more often than every pause_ns. rounds: how many
  * rounds each receiving lcore has made; always the same lcores. */
 uint64_t listening_time(struct listening *l, const uint64_t rounds[], unsigned receivers, uint64_t now);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Threads: the one that changes the registry. The counts are anybody's to read.
  */
-#ifndef SWAGG_REGISTRY_RECEPTION_H
-#define SWAGG_REGISTRY_RECEPTION_H
+#pragma once
 
 #include "registry/anteroom.h"
 #include "registry/registry_host.h"
@@ -44,5 +43,3 @@ bool reception_serve(struct reception *r, uint64_t now);
 
 /* To be called at least every listening_ask_every_ms: the registry's tick. */
 void reception_tick(struct reception *r, uint64_t now);
-
-#endif

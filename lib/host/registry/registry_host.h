@@ -7,8 +7,7 @@
  * Threads: one changes it, and calls all functions here; any reads under the lock. now: the machine's clock,
  * ns, monotonic.
  */
-#ifndef SWAGG_REGISTRY_REGISTRY_HOST_H
-#define SWAGG_REGISTRY_REGISTRY_HOST_H
+#pragma once
 
 #include <pthread.h>
 
@@ -151,5 +150,3 @@ static inline const struct relay_job *registry_host_relayed(const struct registr
 
 /* To be looked at, under the lock. */
 struct registry_shown registry_host_shown(const struct registry_host *h);
-
-#endif

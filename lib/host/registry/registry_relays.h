@@ -1,8 +1,7 @@
 /* Jobs that go on to a switch above: the relay's proxy (lib/core/relay/proxy.h) beside the registry, which
  * tells messages apart. Part of registry_host.h: all is under its lock, and its thread's.
  */
-#ifndef SWAGG_REGISTRY_REGISTRY_RELAYS_H
-#define SWAGG_REGISTRY_REGISTRY_RELAYS_H
+#pragma once
 
 #include "registry/registry_host.h"
 
@@ -16,5 +15,3 @@ bool relays_receive(struct registry_host *h, const struct ctl_endpoint *from, co
 
 /* The configuration and the keyring are others now. */
 void relays_follow(struct registry_host *h, const int tenant[]);
-
-#endif

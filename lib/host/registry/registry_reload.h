@@ -4,8 +4,7 @@
  *
  * Threads: the one that changes the registry.
  */
-#ifndef SWAGG_REGISTRY_REGISTRY_RELOAD_H
-#define SWAGG_REGISTRY_REGISTRY_RELOAD_H
+#pragma once
 
 #include "config/reload.h"
 #include "registry/registry_host.h"
@@ -60,5 +59,3 @@ int registry_change_prepare(struct registry_change *c);
 void registry_change_take(struct registry_change *c);
 /* Or does not. In any case, at the end: erases the keys, frees memory that was not taken. */
 void registry_change_forget(struct registry_change *c);
-
-#endif

@@ -2,8 +2,7 @@
  * registry_host.h: all is under its lock, and its thread's, but for registry_show_reserved, which any may
  * call that has the lock.
  */
-#ifndef SWAGG_REGISTRY_REGISTRY_RESERVE_H
-#define SWAGG_REGISTRY_REGISTRY_RESERVE_H
+#pragma once
 
 #include "registry/registry_host.h"
 
@@ -24,5 +23,3 @@ void registry_reserved_keep(const struct registry_host *h);
 void registry_expire(struct registry_host *h);
 
 void registry_show_reserved(const struct registry_host *h, struct view_out *out);
-
-#endif

@@ -2,8 +2,7 @@
  * hosts may share the folder, so each has a file of its own, called by the address that workers send to.
  * Times are kept by the wall clock, tenants by name. Nothing is done where there is no such folder.
  */
-#ifndef SWAGG_REGISTRY_RESERVED_FILE_H
-#define SWAGG_REGISTRY_RESERVED_FILE_H
+#pragma once
 
 #include "config/reserved.h"
 
@@ -15,5 +14,3 @@ void reserved_file_write(const struct reserved *r, const struct config *cfg, uin
  * logs which are left out otherwise, and why. Those stay in the file until something else is reserved. A file
  * that is not there has none. */
 void reserved_file_read(struct reserved *r, const struct config *cfg, uint64_t now);
-
-#endif

@@ -3,8 +3,7 @@
  * and it goes on. It does not die of what it cannot write (SIGPIPE, SIGXFSZ). SIGQUIT ends it at once, with a
  * core.
  */
-#ifndef SWAGG_CONTROL_SIGNALS_H
-#define SWAGG_CONTROL_SIGNALS_H
+#pragma once
 
 /* From here on these signals are held until signals_take reads them. To be called before there are other
  * threads. */
@@ -18,5 +17,3 @@ enum { SIGNALS_RELOAD = -1 };
 /* Reads a signal that has come: its number if it stops the process, SIGNALS_RELOAD, or 0: nothing is to be
  * done. */
 int signals_take(int fd);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Pure, any thread.
  */
-#ifndef SWAGG_CONTROL_TERMS_H
-#define SWAGG_CONTROL_TERMS_H
+#pragma once
 
 #include "config/config.h"
 #include "protocol/protocol.h"
@@ -21,5 +20,3 @@ int terms_check(const struct config *cfg, const struct agg_protocol *protocol, u
  * are is not settled yet. */
 int terms_check_wish(const struct config *cfg, const struct agg_protocol *protocol,
                      const struct keys_secret *shared, struct agg_terms *terms, char text[AGG_TEXT_MAX]);
-
-#endif

@@ -3,8 +3,7 @@
  * stream is, one a question, or waits for it; so who waits for nothing has wrong bytes, every time. An event
  * of the program's happens when the test says so, or at last when somebody waits for a stream behind it: then
  * he has the bytes that are there before. */
-#ifndef SWAGG_TESTS_GPU_STAND_IN_H
-#define SWAGG_TESTS_GPU_STAND_IN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ struct gpu_stand_in {
 };
 
 #define GPU_STAND_IN "gpu_stand_in"
-
-#endif
