@@ -1,7 +1,6 @@
 /* What packets do to a slot, piece by piece. For pool_apply.c, and for the role that a pool has in a tree of
  * switches (relay/slots*.c), which put the pieces together and inline them. */
-#ifndef SWAGG_CORE_SWITCHML_POOL_PARTS_H
-#define SWAGG_CORE_SWITCHML_POOL_PARTS_H
+#pragma once
 
 #include <string.h>
 
@@ -44,6 +43,13 @@ static inline bool sml_may_be_empty(const struct sml_pool *pool, const struct sm
     return xfer_has_exponents(pool->cfg.format) || (p->kind == SML_DATA && sml_takes_empties(pool, p->e0));
 }
 
+/* Whether the packet, of a published size, is as long as that says, and its result will be, which says it
+ * too. */
+static inline bool sml_is_sized(const struct sml_pool *pool, const struct sml_packet *p, bool same_length)
+{
+    return sml_size_bytes(p->size_code) == pool->cfg.chunk_bytes && same_length && pool->cfg.quorum == 0;
+}
+
 /* SML_HELD if a contribution or a handed-back result is well formed, else the reason to drop it. Elements
  * that are no indices have a power of two of bytes. */
 static inline enum sml_reason sml_inspect(const struct sml_pool *pool, const struct sml_packet *p)
@@ -64,7 +70,7 @@ static inline enum sml_reason sml_inspect(const struct sml_pool *pool, const str
         return SML_DROP_BAD_LENGTH;
     if (p->body_bytes == 0 && !sml_may_be_empty(pool, p))
         return SML_DROP_BAD_LENGTH;
-    if (p->size_code == SML_SIZE_AGREED ? cfg->labelled : sml_size_bytes(p->size_code) != cfg->chunk_bytes)
+    if (p->size_code == SML_SIZE_AGREED ? cfg->labelled : !sml_is_sized(pool, p, element != 0))
         return SML_DROP_BAD_LENGTH;
     return SML_HELD;
 }
@@ -424,5 +430,3 @@ static inline enum sml_reason sml_judge_old(const struct sml_pool *pool, struct 
     /* Whoever contributed to the shadow held all results before it, the sender of this old question too. */
     return asks ? sml_answer(pool, slot, rank, p, SML_DATA, 0, v) : SML_DROP_STALE;
 }
-
-#endif
