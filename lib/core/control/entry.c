@@ -36,20 +36,22 @@ struct ctl_ranks ctl_entry_silent(const struct ctl_entry *job, uint64_t since)
     return set;
 }
 
+static bool is_lost_unawares(const struct ctl_entry *job)
+{
+    bool lost = false, others = false;
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        lost |= job->members[rank].state == CTL_MEMBER_LOST && !job->members[rank].confirmed;
+        others |= job->members[rank].confirmed;
+    }
+    return lost && others && job->state == CTL_ENTRY_FAILED;
+}
+
 bool ctl_entry_is_to_tell(const struct ctl_entry *job)
 {
     const struct ctl_ranks recalled = ctl_entry_in_state(job, CTL_MEMBER_RECALLED),
                            absent = ctl_entry_in_state(job, CTL_MEMBER_ABSENT);
-    return ctl_ranks_count(&recalled) > 0 || ctl_entry_lost_unawares(job) ||
+    return ctl_ranks_count(&recalled) > 0 || is_lost_unawares(job) ||
            (job->failure.reason == CTL_LEFT_RESUMING && ctl_ranks_count(&absent) > 0);
-}
-
-bool ctl_entry_lost_unawares(const struct ctl_entry *job)
-{
-    for (unsigned rank = 0; rank < job->size; rank++)
-        if (job->members[rank].state == CTL_MEMBER_LOST && !job->members[rank].confirmed)
-            return true;
-    return false;
 }
 
 bool ctl_entry_has(const struct ctl_entry *job, enum ctl_origin origin)

@@ -140,12 +140,10 @@ struct ctl_ranks ctl_entry_silent(const struct ctl_entry *job, uint64_t since);
 struct ctl_ranks ctl_entry_in_state(const struct ctl_entry *job, enum ctl_member_state state);
 /* Those that are not JOINED and may be, ABSENT or RECALLED. */
 struct ctl_ranks ctl_entry_missing(const struct ctl_entry *job);
-/* Whether a job that has failed is yet to tell some member why: who is to join again, or was lost unawares.
- */
+/* Whether a job that has failed is yet to tell some member why: who is to join again; and who was lost before
+ * it was known to know, as others do, that the job runs. It may live, and still ask to join: without an
+ * answer it would wait in another job of that name for those who have heard. */
 bool ctl_entry_is_to_tell(const struct ctl_entry *job);
-/* Whether some rank was lost before it was known to know that the job runs: it may live, and still ask to
- * join. Without an answer it would wait in another job of that name for those who have heard. */
-bool ctl_entry_lost_unawares(const struct ctl_entry *job);
 /* Whether some JOINED member is of this origin. */
 bool ctl_entry_has(const struct ctl_entry *job, enum ctl_origin origin);
 /* How many members a RUNNING job needs to go on when others are lost or leave: all, but where its protocol

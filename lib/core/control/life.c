@@ -356,9 +356,9 @@ void ctl_entry_fail(struct ctl_registry *r, struct ctl_entry *job, const struct 
 {
     release_pool(r, job);
     job->failure = *why;
-    enter(job, CTL_ENTRY_FAILED, now);
-    if (ctl_entry_lost_unawares(job))
+    if (job->state == CTL_ENTRY_RUNNING)
         job->give_up_at = now + FORMING_LOST_AFTER;
+    enter(job, CTL_ENTRY_FAILED, now);
     ctl_entry_event(r, job, CTL_EVENT_FAILS, why->rank, "failed (%s): %s", ctl_reason_name(why->reason),
                     why->text);
     ctl_entry_push(r, job);
