@@ -28,10 +28,11 @@ static void enter(struct process *p, enum process_phase phase)
 
 static void help(struct process *p)
 {
-    if (p->formation != NULL)
+    if (p->formation != NULL) {
         oracle_ended(p->formation, p->cfg.rank, !p->failed && p->call == p->cfg.program->calls);
-    if (p->formation != NULL && p->failed && p->session.failure.reason == CTL_LEFT_RESUMING)
-        oracle_left_behind(p->formation, p->cfg.rank);
+        if (p->failed && p->session.failure.reason == CTL_LEFT_RESUMING)
+            oracle_left_behind(p->formation, p->cfg.rank);
+    }
     enter(p, PROCESS_HELPING);
     p->phase_ends = p->phase_began + LEAVE_WITHIN_MS * MS;
 }

@@ -239,8 +239,10 @@ int control_open(struct control **out, const struct control_parts *parts, const 
     control_follow(c, cfg);
     c->epoll = epoll_create1(EPOLL_CLOEXEC);
     rc = c->epoll < 0 ? -errno : 0;
-    if (rc == 0)
-        rc = watch(c, c->signals = signals_open());
+    if (rc == 0) {
+        c->signals = signals_open();
+        rc = watch(c, c->signals);
+    }
     if (rc == 0)
         rc = open_timer(c, cfg);
     if (rc == 0)

@@ -278,8 +278,7 @@ static void proven(void *context, unsigned uplink, const struct ctl_endpoint *fr
     struct net_mac mac;
 
     memcpy(mac.addr_bytes, from->mac, sizeof(from->mac));
-    neighbours_prove(r->parts.uplinks->neighbours, r->parts.uplinks->uplink[uplink].neighbour, &mac,
-                     from->port);
+    uplinks_prove(r->parts.uplinks, uplink, &mac, from->port);
 }
 
 static uint16_t payload_bytes(void *context, unsigned uplink)
@@ -289,13 +288,10 @@ static uint16_t payload_bytes(void *context, unsigned uplink)
     return uplinks_payload_bytes(r->parts.uplinks, uplink);
 }
 
-/* By a key for the uplink its parent proves who it is. */
 static void set_keyed(const struct registrar *r)
 {
-    const struct uplinks *up = r->parts.uplinks;
-
     for (unsigned u = 0; u < r->common.parts.cfg->uplinks; u++)
-        neighbours_set_keyed(up->neighbours, up->uplink[u].neighbour, r->common.keyring.uplink[u].keys > 0);
+        uplinks_set_keyed(r->parts.uplinks, u, r->common.keyring.uplink[u].keys > 0);
 }
 
 static bool has_room(const struct registry_host *h, const struct room_job *asked, char text[AGG_TEXT_MAX])

@@ -57,6 +57,16 @@ static bool send_to(const struct uplinks *u, const struct uplink *to, uint16_t u
            post_send(&u->post, UPLINK_CONTROL_PORT, &address, payload, bytes);
 }
 
+void uplinks_set_keyed(struct uplinks *u, unsigned uplink, bool keyed)
+{
+    neighbours_set_keyed(u->neighbours, u->uplink[uplink].neighbour, keyed);
+}
+
+void uplinks_prove(struct uplinks *u, unsigned uplink, const struct net_mac *mac, uint8_t port)
+{
+    neighbours_prove(u->neighbours, u->uplink[uplink].neighbour, mac, port);
+}
+
 void uplinks_send(struct uplinks *u, unsigned uplink, const void *payload, size_t bytes)
 {
     if (!send_to(u, &u->uplink[uplink], CTL_PORT, payload, bytes))

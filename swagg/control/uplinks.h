@@ -43,6 +43,12 @@ void uplinks_init(struct uplinks *u, const struct config *cfg);
 /* Sends a control message to the parent; nothing happens while the way to it is not known. */
 void uplinks_send(struct uplinks *u, unsigned uplink, const void *payload, size_t bytes);
 
+/* Whether there is a key for this uplink, by which its parent proves who it is. */
+void uplinks_set_keyed(struct uplinks *u, unsigned uplink, bool keyed);
+
+/* The parent has proven that this is its MAC address, or that of the router before it. */
+void uplinks_prove(struct uplinks *u, unsigned uplink, const struct net_mac *mac, uint8_t port);
+
 /* A checked frame to UPLINK_CONTROL_PORT: which uplink's parent sent it, -1: none's. An answer to a path
  * probe, which is no control message, is taken in: then *control is false. */
 int uplinks_receive(struct uplinks *u, const struct rte_mbuf *m, bool *control);

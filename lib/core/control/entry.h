@@ -90,7 +90,8 @@ struct ctl_entry {
     bool keyed;              /* its members have the tenant's key, and nobody else can be one */
     uint32_t epoch;
     uint64_t since;       /* when it entered this state; PREPARING: since it has been FORMING */
-    uint64_t give_up_at;  /* while FORMING or PREPARING: it fails if it is not RUNNING by then */
+    uint64_t give_up_at;  /* FORMING, PREPARING: it fails if it is not RUNNING by then. FAILED: until then it
+                             is kept for members that are yet to hear of it */
     uint64_t preparation; /* while PREPARING: which call of prepare it waits for */
     uint32_t restarts;    /* jobs of its tenant and name before it, as far as the switch remembers. Stays, as
                              do tenant, keyed and name, while FREE */

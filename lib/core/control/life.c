@@ -356,7 +356,7 @@ void ctl_entry_fail(struct ctl_registry *r, struct ctl_entry *job, const struct 
 {
     release_pool(r, job);
     job->failure = *why;
-    if (job->state == CTL_ENTRY_RUNNING)
+    if (job->state == CTL_ENTRY_RUNNING) /* who asks to join is heard as often as while it forms */
         job->give_up_at = now + FORMING_LOST_AFTER;
     enter(job, CTL_ENTRY_FAILED, now);
     ctl_entry_event(r, job, CTL_EVENT_FAILS, why->rank, "failed (%s): %s", ctl_reason_name(why->reason),

@@ -84,7 +84,7 @@ static void note_senders(struct ctl_registry *r, struct ctl_entry *job, uint64_t
     }
 }
 
-/* Those that were to join again are waited for no longer than if the job had not failed. */
+/* Who is yet to hear that it has failed is waited for, until give_up_at. */
 static bool is_over(const struct ctl_entry *job, uint64_t now)
 {
     return (job->state == CTL_ENTRY_RUNNING || job->state == CTL_ENTRY_FAILED) && job->present == 0 &&
