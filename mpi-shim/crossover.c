@@ -63,7 +63,9 @@ const char *const crossing_words[CROSSINGS] = {
     [CROSSING_REDUCE] = "reduce",
     [CROSSING_BCAST] = "bcast",
     [CROSSING_ALLGATHER] = "allgather",
+    [CROSSING_ALLGATHERV] = "allgatherv",
     [CROSSING_REDUCE_SCATTER] = "reduce_scatter",
+    [CROSSING_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
     [CROSSING_BARRIER] = "barrier",
 };
 

@@ -19,8 +19,9 @@ struct bench {
     struct swagg_job *job;
     bool agreed; /* see measure_crossover */
     int ranks;
-    float *send, *recv; /* of the largest size; floats, since all of SWAGG_NUMBERS carry their sum */
-    bool failed;        /* the switch did, on this rank */
+    float *send, *recv;   /* of the largest size; floats, since all of SWAGG_NUMBERS carry their sum */
+    int *counts, *places; /* of blocks that are alike */
+    bool failed;          /* the switch did, on this rank */
 };
 
 static void library_allreduce(struct bench *b, int count)
@@ -58,18 +59,41 @@ static int block_of(const struct bench *b, int count)
     return count > b->ranks ? count / b->ranks : 1;
 }
 
+static void lay_out(struct bench *b, int count)
+{
+    b->counts = allocate_or_abort(b->comm, (size_t)b->ranks * sizeof *b->counts, "a measurement");
+    b->places = allocate_or_abort(b->comm, (size_t)b->ranks * sizeof *b->places, "a measurement");
+    for (int r = 0; r < b->ranks; r++) {
+        b->counts[r] = block_of(b, count);
+        b->places[r] = r * b->counts[r];
+    }
+}
+
 static void library_allgather(struct bench *b, int count)
 {
     const int block = block_of(b, count);
     front.native->Allgather(b->send, block, MPI_FLOAT, b->recv, block, MPI_FLOAT, b->comm);
 }
 
+static void library_allgatherv(struct bench *b, int count)
+{
+    front.native->Allgatherv(b->send, block_of(b, count), MPI_FLOAT, b->recv, b->counts, b->places, MPI_FLOAT,
+                             b->comm);
+}
+
+/* In the switch it is the same whether counts were given. */
 static int switch_allgather(struct bench *b, int count)
 {
     return swagg_allgather(b->job, b->send, b->recv, (size_t)block_of(b, count) * sizeof *b->send);
 }
 
 static void library_reduce_scatter(struct bench *b, int count)
+{
+    (void)count;
+    front.native->Reduce_scatter(b->send, b->recv, b->counts, MPI_FLOAT, MPI_SUM, b->comm);
+}
+
+static void library_reduce_scatter_block(struct bench *b, int count)
 {
     front.native->Reduce_scatter_block(b->send, b->recv, block_of(b, count), MPI_FLOAT, MPI_SUM, b->comm);
 }
@@ -101,7 +125,10 @@ static const struct {
     [CROSSING_REDUCE] = {OFFERED_Reduce, library_reduce, switch_reduce},
     [CROSSING_BCAST] = {OFFERED_Bcast, library_bcast, switch_bcast},
     [CROSSING_ALLGATHER] = {OFFERED_Allgather, library_allgather, switch_allgather},
+    [CROSSING_ALLGATHERV] = {OFFERED_Allgatherv, library_allgatherv, switch_allgather},
     [CROSSING_REDUCE_SCATTER] = {OFFERED_Reduce_scatter, library_reduce_scatter, switch_reduce_scatter},
+    [CROSSING_REDUCE_SCATTER_BLOCK] = {OFFERED_Reduce_scatter_block, library_reduce_scatter_block,
+                                       switch_reduce_scatter},
     [CROSSING_BARRIER] = {OFFERED_Barrier, library_barrier, switch_barrier},
 };
 
@@ -205,11 +232,14 @@ static struct result run_bench(MPI_Comm comm, struct swagg_job *job, bool agreed
     const size_t room = crossover_sizes[size];
     struct bench b = {.comm = comm, .job = job, .agreed = agreed};
     PMPI_Comm_size(comm, &b.ranks);
+    lay_out(&b, (int)(bytes_of(kind, size) / sizeof *b.send));
     /* Of few bytes each of an all-gather's blocks has one element. */
     const size_t blocks = (size_t)b.ranks * sizeof *b.recv;
     b.send = allocate_or_abort(comm, room > blocks ? room : blocks, "a measurement");
     b.recv = allocate_or_abort(comm, room > blocks ? room : blocks, "a measurement");
     const struct result r = run_size(&b, kind, size);
+    free(b.counts);
+    free(b.places);
     free(b.send);
     free(b.recv);
     return r;

@@ -13,7 +13,7 @@
 /* Ranks work together only if they have the same number here. It stands for everything on which ranks must
  * agree without asking: the settings' text, what is kept, the messages of agree.h, and which calls go to the
  * switch. */
-#define ROLLCALL_FORMAT 18
+#define ROLLCALL_FORMAT 19
 
 struct roll {
     int speaker;         /* the lowest rank that takes part; it reports what all of them found */

@@ -44,7 +44,7 @@ static void tell_settings(const struct settings *s, say_fn *say)
 static void tell_job(void *ctx, const struct job_facts *f, const struct swagg_stats *s)
 {
     say_fn *const *say = ctx;
-    char ways[CROSSINGS * (CROSSOVER_TEXT + 20)] = "", line[LINE_MAX_BYTES / 2 + sizeof ways];
+    char ways[CROSSINGS * (CROSSOVER_TEXT + 24)] = "", line[LINE_MAX_BYTES / 2 + sizeof ways];
     if (f->posted)
         snprintf(ways, sizeof ways, "for non-blocking calls");
     for (int kind = 0, used = 0; !f->posted && kind < CROSSINGS && used < (int)sizeof ways; kind++)
