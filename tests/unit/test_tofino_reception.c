@@ -2,14 +2,22 @@
  * bounds. */
 #include "tofino_rig.h"
 
-enum { LANE = FAIR_QUEUE_PLACES, BURST = 256, MANY = 1000 };
+enum {
+    LANE = FAIR_QUEUE_PLACES,
+    BURST = 256,
+    MANY = 1000,
+    SEED = 3, /* addresses 1 and 2 have lanes of their own */
+};
 
 static bool neighbour_known;
+static uint32_t handled[MANY]; /* addresses, in order */
+static unsigned handled_n;
 
 static bool find_neighbour(void *context, struct ctl_endpoint *of)
 {
     (void)context;
     of->mac[5] = 9;
+    handled[handled_n++ % MANY] = of->ip;
     return neighbour_known;
 }
 
@@ -17,9 +25,11 @@ static void open_reception(void)
 {
     open_rig();
     neighbour_known = true;
+    handled_n = 0;
     rig.reception.host = &rig.membership.common;
     rig.reception.neighbour = find_neighbour;
     reception_init(&rig.reception, &rig.cfg);
+    ctl_intake_rules_init(&rig.reception.rules, rig.cfg.limits.workers, SEED);
 }
 
 static void close_reception(void)
@@ -75,6 +85,18 @@ TEST(strangers_wait_while_members_are_heard)
     CU_ASSERT_EQUAL(rig.sent, 1);
     CU_ASSERT_EQUAL(serve_all(), 1);
     CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_READY);
+}
+
+TEST(a_stranger_that_floods_delays_no_other)
+{
+    enum { SERVED = 8 };
+
+    ask_from(1, 2 * LANE);
+    CU_ASSERT_EQUAL(rig.reception.counts.drop[DROP_CONTROL_FULL], LANE);
+    ask_from(2, 1);
+    CU_ASSERT(reception_serve(&rig.reception, rig.now));
+    CU_ASSERT_EQUAL(handled_n, SERVED);
+    CU_ASSERT(handled[0] == 2 || handled[1] == 2);
 }
 
 TEST(an_address_is_heard_so_often)

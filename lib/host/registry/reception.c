@@ -2,16 +2,45 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/counter.h"
 #include "base/secret.h"
+#include "registry/anteroom.h"
 
-enum { MESSAGES_AT_ONCE = 1024 };
+enum {
+    MESSAGES_AT_ONCE = 1024,
+    SERVED_BUDGET = 8, /* of strangers' messages, before members are heard again */
+};
 
-static void handle(void *context, const struct ctl_endpoint *from, const uint8_t *payload, size_t bytes,
+/* A stranger's that waits. */
+struct message {
+    struct ctl_endpoint from;
+    size_t bytes;
+    uint8_t payload[CTL_MESSAGE_MAX + 1]; /* the last byte tells that it is too long */
+};
+
+void reception_init(struct reception *r, const struct config *cfg)
+{
+    ctl_intake_rules_init(&r->rules, cfg->limits.workers, secret64());
+    ctl_intake_init(&r->intake, &r->rules);
+}
+
+void reception_follow(struct reception *r, const struct config *cfg)
+{
+    ctl_intake_rules_follow(&r->rules, cfg->limits.workers);
+}
+
+void reception_free(struct reception *r)
+{
+    while (r->strangers.items > 0)
+        free(fair_queue_take(&r->strangers));
+}
+
+static void handle(struct reception *r, const struct ctl_endpoint *from, const uint8_t *payload, size_t bytes,
                    uint64_t now)
 {
-    struct reception *r = context;
     struct ctl_endpoint sender = *from;
     enum ctl_parse_error fault;
 
@@ -22,26 +51,33 @@ static void handle(void *context, const struct ctl_endpoint *from, const uint8_t
         counter_add(&r->counts.drop[DROP_CONTROL_TOO_SHORT + (fault - CTL_TOO_SHORT)], 1);
 }
 
-void reception_init(struct reception *r, const struct config *cfg)
+static enum drop let_wait(struct reception *r, const struct ctl_endpoint *from, const uint8_t *payload,
+                          size_t bytes)
 {
-    anteroom_init(&r->anteroom, cfg, secret64(), handle, r);
-}
+    const unsigned lane = (unsigned)(ctl_intake_source(&r->rules, from) % FAIR_QUEUE_LANES);
+    struct message *m = malloc(sizeof(*m));
 
-void reception_follow(struct reception *r, const struct config *cfg)
-{
-    ctl_intake_rules_follow(&r->anteroom.rules, cfg->limits.workers);
-}
-
-void reception_free(struct reception *r)
-{
-    anteroom_free(&r->anteroom);
+    if (m == NULL)
+        return DROP_CONTROL_FULL;
+    m->from = *from;
+    m->bytes = bytes < sizeof(m->payload) ? bytes : sizeof(m->payload);
+    memcpy(m->payload, payload, m->bytes);
+    if (fair_queue_put(&r->strangers, lane, m))
+        return DROP_REASONS;
+    free(m);
+    return DROP_CONTROL_FULL;
 }
 
 void reception_message(struct reception *r, const struct ctl_endpoint *from, const uint8_t *payload,
                        size_t bytes, uint64_t now)
 {
-    const enum drop why = anteroom_take(&r->anteroom, from, payload, bytes, now);
+    const enum ctl_intake_verdict verdict = ctl_intake_admit(&r->intake, from, false, payload, bytes, now);
+    enum drop why = anteroom_refusal(verdict);
 
+    if (verdict == CTL_INTAKE_MEMBER)
+        handle(r, from, payload, bytes, now);
+    else if (verdict == CTL_INTAKE_STRANGER)
+        why = let_wait(r, from, payload, bytes);
     counter_add(&r->counts.event[EVENT_CONTROL_RECEIVED], 1);
     if (why != DROP_REASONS)
         counter_add(&r->counts.drop[why], 1);
@@ -66,13 +102,21 @@ void reception_take(struct reception *r, int fd, uint64_t now)
 
 bool reception_serve(struct reception *r, uint64_t now)
 {
-    if (anteroom_serve(&r->anteroom, now) > 0)
-        registry_host_list_members(r->host, &r->anteroom.rules.members); /* they may be some now */
-    return anteroom_has_waiting(&r->anteroom);
+    const bool any = r->strangers.items > 0;
+
+    for (unsigned served = 0; served < SERVED_BUDGET && r->strangers.items > 0; served++) {
+        struct message *m = fair_queue_take(&r->strangers);
+
+        handle(r, &m->from, m->payload, m->bytes, now);
+        free(m);
+    }
+    if (any)
+        registry_host_list_members(r->host, &r->rules.members); /* they may be some now */
+    return r->strangers.items > 0;
 }
 
 void reception_tick(struct reception *r, uint64_t now)
 {
     registry_host_tick(r->host, now);
-    registry_host_list_members(r->host, &r->anteroom.rules.members);
+    registry_host_list_members(r->host, &r->rules.members);
 }

@@ -1,11 +1,14 @@
 /* Control messages to a registry that come by a socket of the kernel's, within bounds, since their senders
- * may be forged (anteroom.h).
+ * may be forged. What is let in (control/intake.h) of members is handled at once. What is of strangers waits
+ * until members' was, each in the lane of who sends it, so that who sends much delays no other.
  *
- * Threads: the one that changes the registry. The counts are anybody's to read.
+ * Threads: the one that changes the registry. The counts are anybody's to read. now: ns, monotonic.
  */
 #pragma once
 
-#include "registry/anteroom.h"
+#include "base/counters.h"
+#include "control/intake.h"
+#include "registry/fair_queue.h"
 #include "registry/registry_host.h"
 
 /* What has become of messages, under the daemon's names. Atomic. */
@@ -21,11 +24,13 @@ struct reception {
     bool (*neighbour)(void *context, struct ctl_endpoint *of);
     void *context;
 
-    struct anteroom anteroom;
+    struct ctl_intake_rules rules; /* members: who is in a job now, since the registry last changed */
+    struct ctl_intake intake;
+    struct fair_queue strangers;
     struct reception_counts counts;
 };
 
-/* The fields above were set. */
+/* The fields above were set, and the rest is 0. */
 void reception_init(struct reception *r, const struct config *cfg);
 /* Another configuration. */
 void reception_follow(struct reception *r, const struct config *cfg);
