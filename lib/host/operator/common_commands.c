@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "monotonic.h"
 #include "operator/reply.h"
+#include "registry/registry_reserve.h"
 
 enum {
     RESERVE_SLOTS = 1024, /* as many as libswagg asks for */
@@ -170,6 +171,7 @@ static void reserve(const struct common_host *h, const struct common_job *job, c
     struct reservation r = {.slots = RESERVE_SLOTS};
     uint32_t seconds = RESERVE_S;
     char why[AGG_TEXT_MAX];
+    bool done;
 
     (void)job;
     if (!take_text(request->body, "job", NULL, r.name, reply) || !knows_all(settings, reply) ||
@@ -179,7 +181,10 @@ static void reserve(const struct common_host *h, const struct common_job *job, c
         !take_number(settings, "slots", RESERVE_SLOTS_MOST, &r.slots, reply) ||
         !take_number(settings, "for", RESERVE_S_MOST, &seconds, reply))
         return;
-    if (!registry_host_reserve(h->registry, &r, seconds, monotonic_ns(), why))
+    registry_host_enter(h->registry, 0, monotonic_ns());
+    done = registry_reserve(h->registry, &r, seconds, why);
+    registry_host_leave(h->registry);
+    if (!done)
         reply_fail(reply, REPLY_REFUSED, "%s: %s", r.name, why);
 }
 
@@ -187,10 +192,15 @@ static void release(const struct common_host *h, const struct common_job *job, c
                     struct reply *reply)
 {
     char name[CONFIG_JOB_MAX];
+    bool any;
 
     (void)job;
-    if (take_text(request->body, "job", NULL, name, reply) &&
-        !registry_host_release(h->registry, name, monotonic_ns()))
+    if (!take_text(request->body, "job", NULL, name, reply))
+        return;
+    registry_host_enter(h->registry, 0, monotonic_ns());
+    any = registry_release(h->registry, name);
+    registry_host_leave(h->registry);
+    if (!any)
         reply_fail(reply, REPLY_UNKNOWN, "there is no reservation %s: swaggctl reserved lists them", name);
 }
 

@@ -284,27 +284,6 @@ bool registry_host_end(struct registry_host *h, enum registry_host_end how, int 
     return any;
 }
 
-bool registry_host_reserve(struct registry_host *h, const struct reservation *wanted, uint32_t seconds,
-                           uint64_t now, char text[AGG_TEXT_MAX])
-{
-    bool done;
-
-    registry_host_enter(h, 0, now);
-    done = registry_reserve(h, wanted, seconds, text);
-    registry_host_leave(h);
-    return done;
-}
-
-bool registry_host_release(struct registry_host *h, const char *name, uint64_t now)
-{
-    bool any;
-
-    registry_host_enter(h, 0, now);
-    any = registry_release(h, name);
-    registry_host_leave(h);
-    return any;
-}
-
 void registry_host_cut(struct registry_host *h, ctl_is_there *is_there, const void *context,
                        const char *where, uint64_t now)
 {

@@ -117,13 +117,6 @@ void registry_host_cut(struct registry_host *h, ctl_is_there *is_there, const vo
 bool registry_host_end(struct registry_host *h, enum registry_host_end how, int tenant, const char *name,
                        uint64_t now);
 
-/* Keeps room for seconds. wanted: what its job is to have; bytes and until are filled in here. False: there
- * is none; text says why. */
-bool registry_host_reserve(struct registry_host *h, const struct reservation *wanted, uint32_t seconds,
-                           uint64_t now, char text[AGG_TEXT_MAX]);
-/* False: there is no reservation of this name. */
-bool registry_host_release(struct registry_host *h, const char *name, uint64_t now);
-
 /* The tenants whom jobs belong to: bit t is that of tenant t. */
 uint64_t registry_host_tenants(const struct registry_host *h);
 

@@ -1,6 +1,6 @@
 /* Room kept for jobs that are not there yet (config/reserved.h), on a host that jobs join. Part of
- * registry_host.h: all is under its lock, and its thread's, but for registry_show_reserved, which any may
- * call that has the lock.
+ * registry_host.h: all is under its lock (registry_host_enter), and its thread's, but for
+ * registry_show_reserved, which any may call that has the lock.
  */
 #pragma once
 
@@ -9,11 +9,12 @@
 /* ctl_registry_actions.kept. */
 unsigned registry_kept(void *host, int tenant, const char *name, bool of_tenant);
 
-/* As registry_host_reserve. */
+/* Keeps room for seconds. wanted: what its job is to have; bytes and until are filled in here. False: there
+ * is none; text says why. */
 bool registry_reserve(struct registry_host *h, const struct reservation *wanted, uint32_t seconds,
                       char text[AGG_TEXT_MAX]);
 
-/* As registry_host_release. */
+/* False: there is no reservation of this name. */
 bool registry_release(struct registry_host *h, const char *name);
 
 /* They have changed: the next start is to know them (registry/reserved_file.h). */
