@@ -48,25 +48,12 @@ void reply_view(struct reply *reply, struct view_out *out)
     reply_fail(reply, REPLY_FAILED, "no memory for the answer");
 }
 
-static char *with_newline(char *line)
-{
-    const size_t n = line == NULL ? 0 : strlen(line);
-    char *longer = line == NULL ? NULL : realloc(line, n + 2);
-
-    if (longer == NULL) {
-        free(line);
-        return NULL;
-    }
-    memcpy(longer + n, "\n", 2);
-    return longer;
-}
-
 char *reply_line(struct reply *reply, const char *daemon)
 {
     const bool ok = reply->code == REPLY_OK;
     json_t *answer =
         json_pack("{s:i, s:o, s:b}", "version", REQUEST_VERSION, "switch", view_json_text(daemon), "ok", ok);
-    char *line;
+    char *text, *line = NULL;
 
     if (!ok) {
         json_object_set_new(answer, "code", json_string(code_names[reply->code]));
@@ -77,10 +64,13 @@ char *reply_line(struct reply *reply, const char *daemon)
         json_object_set(answer, "counters", reply->counters);
         json_object_set(answer, "view", reply->view);
     }
-    line = json_dumps(answer, JSON_COMPACT);
+    text = json_dumps(answer, JSON_COMPACT);
     json_decref(answer);
     drop_view(reply);
-    return with_newline(line);
+    if (text != NULL && asprintf(&line, "%s\n", text) < 0)
+        line = NULL;
+    free(text);
+    return line;
 }
 
 bool operator_mac_read(const struct request *request, uint8_t mac[OPERATOR_MAC_BYTES], struct reply *reply)
