@@ -434,7 +434,7 @@ static void check(struct settings *s, struct config *c)
 }
 
 /* What a server's file has no keys for is as in a switch's that says nothing. */
-static int load(struct config *c, struct settings *s, const struct kind *kind)
+static int read_settings(struct config *c, struct settings *s, const struct kind *kind)
 {
     memset(c, 0, sizeof(*c));
     if (settings_has(s, kind->others) && !settings_has(s, kind->own)) {
@@ -449,40 +449,38 @@ static int load(struct config *c, struct settings *s, const struct kind *kind)
     return s->faults > 0 ? -EINVAL : 0;
 }
 
-static int load_file(struct config *c, const char *path, const struct kind *kind, settings_report report,
-                     void *context)
+/* rc: of opening s, which is closed here. */
+static int load(struct config *c, struct settings *s, int rc, const struct kind *kind)
 {
-    struct settings s;
-    int ret = settings_open(&s, path, "ports: [{device: kernel:eth0}]", report, context);
-
-    if (ret < 0)
-        return ret;
-    ret = load(c, &s, kind);
-    settings_close(&s);
-    return ret;
+    if (rc < 0)
+        return rc;
+    rc = read_settings(c, s, kind);
+    settings_close(s);
+    return rc;
 }
+
+static const char least[] = "ports: [{device: kernel:eth0}]";
 
 int config_load(struct config *c, const char *path, settings_report report, void *context)
 {
-    return load_file(c, path, &of_switch, report, context);
+    struct settings s;
+
+    return load(c, &s, settings_open(&s, path, least, report, context), &of_switch);
 }
 
 int config_load_server(struct config *c, const char *path, settings_report report, void *context)
 {
-    return load_file(c, path, &of_server, report, context);
+    struct settings s;
+
+    return load(c, &s, settings_open(&s, path, least, report, context), &of_server);
 }
 
 int config_load_text(struct config *c, const char *name, const char *text, settings_report report,
                      void *context)
 {
     struct settings s;
-    int ret = settings_take(&s, name, text, report, context);
 
-    if (ret < 0)
-        return ret;
-    ret = load(c, &s, &of_switch);
-    settings_close(&s);
-    return ret;
+    return load(c, &s, settings_take(&s, name, text, report, context), &of_switch);
 }
 
 static bool has_memory(const char *key, uint32_t megabytes)
