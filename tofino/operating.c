@@ -277,7 +277,7 @@ static const struct command *command_called(const char *name, struct reply *repl
 
 static bool find_job(struct errand *e, const char *name)
 {
-    const struct registry_shown joined = shown_registry(e->shown);
+    const struct registry_shown joined = registry_host_shown(&e->shown->membership->common);
     const struct config *cfg = e->shown->cfg;
     const int rc = registry_find(&joined, name, &e->of.job);
 
@@ -321,7 +321,7 @@ static bool find_subject(struct errand *e, enum subject_kind of, const char *nam
 
 static void show(struct errand *e, const json_t *found)
 {
-    const struct look look = {e->shown, shown_registry(e->shown), &e->of, found};
+    const struct look look = {e->shown, registry_host_shown(&e->shown->membership->common), &e->of, found};
     struct view_out out;
 
     view_begin(&out, views_find(e->command->name));

@@ -214,11 +214,6 @@ void view_verdicts(const struct look *l, struct view_out *out)
 
 /* Views of jobs, those that are joined and those of the configuration. */
 
-struct registry_shown shown_registry(const struct shown *s)
-{
-    return registry_host_shown(&s->membership->common);
-}
-
 /* Whether all of its workers have been heard, so that the chip has it. */
 static bool runs(const struct config_static *job, const json_t *found)
 {

@@ -28,5 +28,3 @@ typedef void view_fn(const struct look *l, struct view_out *out);
 view_fn view_status, view_memory, view_ports, view_port, view_fdb;
 view_fn view_jobs, view_job, view_ranks, view_slots, view_tenants;
 view_fn view_drops, view_counters, view_verdicts;
-
-struct registry_shown shown_registry(const struct shown *s);
