@@ -153,7 +153,7 @@ static int open_static_jobs(struct daemon *d, struct datapath *dp, const struct 
 }
 
 /* What operators see, and what they and another configuration change. */
-static void put_together(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)
+static void put_together(struct daemon *d, struct datapath *dp, const char *file, struct config *running)
 {
     d->shown = (struct show_parts){.lock = &d->shown_lock,
                                    .name = eal_name(),
@@ -167,7 +167,7 @@ static void put_together(struct daemon *d, struct datapath *dp, const struct dae
                                    .buffers = &dp->buffers,
                                    .bridge = dp->bridge,
                                    .vlans = &dp->vlans,
-                                   .config = cfg->running,
+                                   .config = running,
                                    .jobs = &dp->jobs,
                                    .uplinks = &d->uplinks,
                                    .registrar = d->registrar,
@@ -179,7 +179,7 @@ static void put_together(struct daemon *d, struct datapath *dp, const struct dae
                                 .static_jobs = &d->static_jobs,
                                 .impairing = &d->changed.impairing,
                                 .shown = &d->shown};
-    reload_init(&d->reload, cfg->file, cfg->running);
+    reload_init(&d->reload, file, running);
     d->changed = (struct action_parts){.show = &d->shown,
                                        .main = &d->handoff,
                                        .common = {&d->registrar->common, &d->reload.common},
@@ -231,25 +231,25 @@ static int start_metrics(struct daemon *d, const struct config *running)
     return metrics_start(&d->metrics, &host, &running->metrics);
 }
 
-static int start(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)
+static int start(struct daemon *d, struct datapath *dp, const char *file, struct config *running)
 {
     int rc = -ENOMEM;
 
     d->history = history_new(NULL);
-    open_uplinks(d, dp, cfg->running);
+    open_uplinks(d, dp, running);
     if (d->history != NULL)
-        rc = open_registrar(d, dp, cfg->running);
+        rc = open_registrar(d, dp, running);
     if (rc == 0)
-        rc = open_control(d, dp, cfg->running);
+        rc = open_control(d, dp, running);
     if (rc == 0)
-        rc = open_static_jobs(d, dp, cfg->running);
-    put_together(d, dp, cfg);
+        rc = open_static_jobs(d, dp, running);
+    put_together(d, dp, file, running);
     if (rc == 0)
         rc = telemetry_start(&d->shown);
     if (rc == 0)
-        rc = start_operators(d, cfg->running);
+        rc = start_operators(d, running);
     if (rc == 0)
-        rc = start_metrics(d, cfg->running);
+        rc = start_metrics(d, running);
     if (rc == 0)
         rc = datapath_start(dp);
     if (rc == 0)
@@ -257,14 +257,14 @@ static int start(struct daemon *d, struct datapath *dp, const struct daemon_conf
     return rc;
 }
 
-int daemon_run(struct datapath *dp, const struct daemon_config *cfg)
+int daemon_run(struct datapath *dp, const char *file, struct config *running)
 {
     struct daemon d = {.shown_lock = PTHREAD_MUTEX_INITIALIZER};
     int rc = handoff_open(&d.handoff);
 
     if (rc < 0)
         return log_fail(rc, "cannot set up the way from operators to the main thread: %s", strerror(-rc));
-    rc = start(&d, dp, cfg);
+    rc = start(&d, dp, file, running);
     if (rc == 0)
         rc = control_run(d.control);
     if (rc > 0) {

@@ -3,11 +3,6 @@
 
 #include "datapath.h"
 
-/* What it runs by, and where that is from, for a reload (reload.h). */
-struct daemon_config {
-    const char *file;
-    struct config *running;
-};
-
-/* dp: open, not started; it is stopped afterwards. 0, or -errno after logging. */
-int daemon_run(struct datapath *dp, const struct daemon_config *cfg);
+/* dp: open, not started; it is stopped afterwards. running: what it runs by, from this file, which a reload
+ * (reload.h) reads anew. 0, or -errno after logging. */
+int daemon_run(struct datapath *dp, const char *file, struct config *running);

@@ -143,7 +143,6 @@ static int say_good(const struct config *cfg, const char *file)
 
 static int start(struct config *cfg, const struct arguments *cl)
 {
-    const struct daemon_config config = {.file = cl->file, .running = cfg};
     struct placement placement;
     struct datapath *dp;
     int main_cpu, rc;
@@ -162,7 +161,7 @@ static int start(struct config *cfg, const struct arguments *cl)
     log_notice("memory: %s", eal_memory());
     rc = datapath_open(&dp, cfg, &placement);
     if (rc == 0)
-        rc = cl->probe ? probe_print(dp, stdout) : daemon_run(dp, &config);
+        rc = cl->probe ? probe_print(dp, stdout) : daemon_run(dp, cl->file, cfg);
     datapath_close(dp);
     eal_stop();
     return rc == 0 ? EXIT_GOOD : EXIT_BAD;
