@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "bridge/switch_mac.h"
+#include "config/reload.h"
 #include "datapath_make.h"
 #include "kernels_chosen.h"
 #include "port/buffers.h"
@@ -261,16 +262,6 @@ static void carry_merged(struct datapath *dp, const struct config *cfg)
     port_carry_merged(dp->port, dp->ports, &dp->mac, dp->long_buffers);
 }
 
-static uint64_t ports_in(const struct config *cfg)
-{
-    uint64_t ports = 0;
-
-    for (unsigned p = 0; p < cfg->ports; p++)
-        if (cfg->port[p].name[0] != '\0')
-            ports |= RTE_BIT64(p);
-    return ports;
-}
-
 /* Buffers for a port that was not thought of at the start. They stay for the next port of this number, since
  * some may be anywhere. NULL: no memory, which is logged. */
 static struct rte_mempool *buffers_for(struct datapath *dp, unsigned p, const struct config *cfg)
@@ -346,7 +337,7 @@ static void place(const struct datapath *dp, struct config *cfg, struct placemen
 
 int datapath_prepare_ports(struct datapath *dp, struct config *cfg, struct datapath_ports_next *next)
 {
-    const uint64_t wanted = ports_in(cfg);
+    const uint64_t wanted = config_ports_there(cfg);
     int rc = 0;
 
     *next = (struct datapath_ports_next){.gone = dp->ports & ~wanted};

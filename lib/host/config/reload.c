@@ -15,7 +15,7 @@ static uint64_t bit(unsigned n)
     return UINT64_C(1) << n;
 }
 
-static uint64_t numbers_in_use(const struct config *c)
+uint64_t config_ports_there(const struct config *c)
 {
     uint64_t used = 0;
 
@@ -29,7 +29,7 @@ static uint64_t numbers_in_use(const struct config *c)
 static bool choose_numbers(const struct config *next, const struct config *running,
                            unsigned number[SWAGG_MAX_PORTS])
 {
-    uint64_t used = numbers_in_use(running);
+    uint64_t used = config_ports_there(running);
 
     for (unsigned p = 0; p < next->ports; p++) {
         const int known = config_find(running, "ports", next->port[p].name);

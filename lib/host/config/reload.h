@@ -6,6 +6,9 @@
 #include "config/config.h"
 #include "settings/changes.h"
 
+/* The numbers of the ports that have names, a bit each. */
+uint64_t config_ports_there(const struct config *c);
+
 /* Gives ports of next that are in running, too, the numbers that they have there, and the others numbers that
  * running does not use; between them may be ports without a name, which are none. False: there are not enough
  * numbers. */
