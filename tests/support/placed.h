@@ -45,3 +45,14 @@ static inline struct sml_stream *stream_of(const struct sml_stream_config *cfg)
 {
     return sml_stream_init(rubbish_of(sml_stream_footprint(cfg)), cfg);
 }
+
+/* The head of a packet about this chunk of a sum of int32. */
+static inline struct sml_packet sum_packet(enum sml_kind kind, uint32_t tag, uint16_t slots)
+{
+    return (struct sml_packet){.kind = kind,
+                               .size_code = SML_SIZE_AGREED,
+                               .tag = tag,
+                               .slot = sml_tag_slot(tag, slots),
+                               .ver = sml_tag_ver(tag, slots),
+                               .e0 = agg_code(AGG_I32, AGG_SUM)};
+}

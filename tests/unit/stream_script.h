@@ -101,17 +101,10 @@ static inline void script_begin(struct script *sc, enum xfer_collective collecti
 
 static inline struct sml_packet script_header(const struct script *sc, uint8_t kind, unsigned chunk)
 {
-    uint32_t tag = script_first_tag + chunk;
+    struct sml_packet p = sum_packet(kind, script_first_tag + chunk, sc->cfg.slots);
 
-    return (struct sml_packet){
-        .kind = kind,
-        .size_code = SML_SIZE_AGREED,
-        .job = sc->cfg.job,
-        .slot = sml_tag_slot(tag, sc->cfg.slots),
-        .ver = sml_tag_ver(tag, sc->cfg.slots),
-        .tag = tag,
-        .e0 = AGG_SUM << 4 | AGG_I32,
-    };
+    p.job = sc->cfg.job;
+    return p;
 }
 
 static inline void script_put_be32(uint8_t *p, uint32_t v)

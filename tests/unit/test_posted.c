@@ -35,21 +35,11 @@ static struct xfer_call sum_of(uint64_t count)
     return (struct xfer_call){.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = count};
 }
 
-static struct sml_packet packet(enum sml_kind kind, uint32_t tag)
-{
-    return (struct sml_packet){.kind = kind,
-                               .size_code = SML_SIZE_AGREED,
-                               .tag = tag,
-                               .slot = sml_tag_slot(tag, SLOTS),
-                               .ver = sml_tag_ver(tag, SLOTS),
-                               .e0 = agg_code(AGG_I32, AGG_SUM)};
-}
-
 /* The sum of a call of one chunk. */
 static enum xfer_receive result(struct sml_stream *s, uint32_t tag, struct xfer_call call)
 {
     uint8_t payload[PAYLOAD_MAX] = {0};
-    const struct sml_packet p = packet(SML_OPEN, tag);
+    const struct sml_packet p = sum_packet(SML_OPEN, tag, SLOTS);
 
     call.seq = tag;
     sml_build_header(payload, &p);
@@ -96,7 +86,7 @@ TEST(a_mismatch_is_of_the_call_that_its_chunk_belongs_to)
     struct xfer_mismatch m = {.your_rank = 1, .your_tag = 2, .peer_tag = 2, .opening = true, .peers = peers};
     static int32_t x[40], y[40];
     uint8_t payload[SML_HEADER_BYTES + XFER_MISMATCH_BYTES];
-    const struct sml_packet p = packet(SML_MISMATCH, 2);
+    const struct sml_packet p = sum_packet(SML_MISMATCH, 2, SLOTS);
     struct xfer_send send;
 
     CU_ASSERT_EQUAL(sml_stream_begin(s, &first, x, x, 0), 0);

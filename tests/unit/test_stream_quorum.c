@@ -39,20 +39,10 @@ static void start(void)
     CU_ASSERT(!sml_stream_poll(stream, 1, &send));
 }
 
-static struct sml_packet packet(enum sml_kind kind, uint32_t tag)
-{
-    return (struct sml_packet){.kind = kind,
-                               .size_code = SML_SIZE_AGREED,
-                               .tag = tag,
-                               .slot = sml_tag_slot(tag, SLOTS),
-                               .ver = sml_tag_ver(tag, SLOTS),
-                               .e0 = agg_code(AGG_I32, AGG_SUM)};
-}
-
 static enum xfer_receive late(uint32_t tag, uint32_t expected, bool is_in)
 {
     uint8_t payload[SML_HEADER_BYTES + SML_LATE_BYTES];
-    struct sml_packet p = packet(SML_LATE, tag);
+    struct sml_packet p = sum_packet(SML_LATE, tag, SLOTS);
 
     p.e1 = is_in ? SML_FLAG_IN : 0;
     sml_build_header(payload, &p);
@@ -64,7 +54,7 @@ static enum xfer_receive late(uint32_t tag, uint32_t expected, bool is_in)
 static enum xfer_receive result(uint32_t tag)
 {
     uint8_t payload[SML_HEADER_BYTES + CHUNK_BYTES + 1] = {0};
-    const struct sml_packet p = packet(SML_DATA, tag);
+    const struct sml_packet p = sum_packet(SML_DATA, tag, SLOTS);
 
     sml_build_header(payload, &p);
     for (unsigned i = 0; i < CHUNK_BYTES; i += 4)
@@ -133,7 +123,7 @@ TEST(what_was_not_sent_is_given_up_at_once)
 static enum xfer_receive result_of(uint32_t tag, const struct xfer_call *theirs, uint8_t e0, size_t elements)
 {
     uint8_t payload[SML_HEADER_BYTES + XFER_CALL_BYTES + 2 * CHUNK_BYTES + 1] = {0}, *end;
-    struct sml_packet p = packet(theirs != NULL ? SML_OPEN : SML_DATA, tag);
+    struct sml_packet p = sum_packet(theirs != NULL ? SML_OPEN : SML_DATA, tag, SLOTS);
 
     p.e0 = e0;
     sml_build_header(payload, &p);
