@@ -448,6 +448,18 @@ TEST(late_claims_take_nothing)
             "  bc READY 128 slots 1460 bytes\n");
 }
 
+/* In a tree a switch below has restarted, and this one's members are gone: it has not restarted itself, and
+ * does not say so. */
+TEST(who_comes_back_alone_is_told_no_restart)
+{
+    play(1, "wait 60\n"
+            "JOIN a 0/2 resume=100\n"
+            "  a PENDING rank 1\n"
+            "wait 10\n"
+            "  a ABORTED cannot resume: rank 1 did not come back within 10.0 s to a job that did not run "
+            "here any more\n");
+}
+
 /* Ranks that had to give way have not failed, and come back. */
 TEST(who_gave_way_comes_back)
 {

@@ -119,9 +119,10 @@ static void give_up(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
     else if (job->no_room)
         why = job->failure;
     else if (job->resumed)
-        ctl_failure_set(&why, CTL_CANNOT_RESUME, UINT16_MAX,
-                        "%s did not come back within %.1f s after the switch restarted", ranks,
-                        (double)ctl_entry_come_back_ns(r) / 1e9);
+        ctl_failure_set(&why, CTL_CANNOT_RESUME, UINT16_MAX, "%s did not come back within %.1f s %s", ranks,
+                        (double)ctl_entry_come_back_ns(r) / 1e9,
+                        job->came_back ? "after the switch restarted"
+                                       : "to a job that did not run here any more");
     else
         ctl_failure_set(&why, CTL_DEADLINE, UINT16_MAX,
                         "%s did not join within %.1f s, as long as a job may take to form "
