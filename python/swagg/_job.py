@@ -8,6 +8,7 @@ import enum
 import functools
 import logging
 import os
+import sys
 import threading
 import warnings
 import weakref
@@ -60,7 +61,19 @@ class Error(RuntimeError):
         return f"{_swagg.swagg_strerror(self.status).decode()}: {self.text}"
 
 
+# By thread: what was raised while the library wrote its log, most likely by the handler of a signal, such as KeyboardInterrupt.
+_kept: "dict[int, BaseException]" = {}
+
+
+def _raise_kept() -> None:
+    if _kept:
+        error = _kept.pop(threading.get_ident(), None)
+        if error is not None:
+            raise error
+
+
 def _check(status: int) -> int:
+    _raise_kept()
     if status < 0:
         raise Error(status, _swagg.swagg_last_error().decode())
     return status
@@ -83,9 +96,25 @@ def element_size(type: Type, op: Op = Op.SUM) -> int:
     return _swagg.swagg_element_size(type, op)
 
 
-@_library.LOG
-def _write_log(_ctx, level, line):
+def _tell(_ctx, level, line):
     _log.log(_LEVELS[level], "%s", line.decode("utf-8", "replace"))
+
+
+_write_log = _library.LOG(_tell)
+_tell_unraisable = sys.unraisablehook
+
+
+def _keep_raised(unraisable: "sys.UnraisableHookArgs") -> None:
+    """ctypes cannot raise through the library what _tell raises, and would have it printed and forgotten: Ctrl-C would have no effect. So it
+    is raised when the call has returned."""
+    trace = unraisable.exc_traceback
+    if trace is not None and trace.tb_frame.f_code is _tell.__code__ and unraisable.exc_value is not None:
+        _kept[threading.get_ident()] = unraisable.exc_value
+    else:
+        _tell_unraisable(unraisable)
+
+
+sys.unraisablehook = _keep_raised
 
 
 class _Item:
@@ -131,6 +160,7 @@ class _Calls:
             with self.ending:
                 job, self.job = self.job, ctypes.c_void_p()
             _swagg.swagg_close(job)
+        _raise_kept()
 
     def open(self) -> ctypes.c_void_p:
         if not self.job:
@@ -260,7 +290,12 @@ class Job:
                 raise ValueError(f"{name}: {options[name]!r} has a NUL character, where the library's texts end")
         words = (_library.Word * len(said))(*((name.encode(), value) for name, value in said.items()))
         job = ctypes.c_void_p()
-        _check(_swagg.swagg_open_words(ctypes.byref(job), words, len(said), _write_log, None))
+        status = _swagg.swagg_open_words(ctypes.byref(job), words, len(said), _write_log, None)
+        try:
+            _check(status)
+        except BaseException:
+            _swagg.swagg_close(job)
+            raise
         self._calls = _Calls(job)
         self.rank, self.size = int(options.get("rank") or 0), int(options["size"])
         _open_jobs.add(self)

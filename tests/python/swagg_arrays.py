@@ -6,6 +6,7 @@ import logging
 import multiprocessing
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -340,9 +341,39 @@ def test_abort(server):
     ranks.run(abort_ends_a_call, RANKS, server, ranks.meeting(RANKS))
 
 
+class Interrupting(logging.Handler):
+    """Has this process hear Ctrl-C in the midst of a call, where the library writes its log, once all are in the meeting."""
+
+    def __init__(self, meeting):
+        super().__init__()
+        self.meeting = meeting
+
+    def emit(self, record):
+        if "no sum for chunk" in record.getMessage():
+            logging.getLogger("swagg").removeHandler(self)
+            self.meeting.wait()
+            signal.raise_signal(signal.SIGINT)
+
+
+def interrupted(rank, server, meeting):
+    """What a signal's handler raises is not lost. The call has been made nevertheless, so the ranks are in step."""
+    with job(server, "interrupted", rank, local="off", warn_after_ms=50) as j:
+        if rank == 0:
+            logging.getLogger("swagg").addHandler(Interrupting(meeting))
+            raises(KeyboardInterrupt, "", swagg.allreduce, j, np.ones(5))
+        else:
+            meeting.wait()
+            swagg.allreduce(j, np.ones(5))
+        assert (swagg.allreduce(j, np.ones(5)) == RANKS).all()
+
+
+def test_interrupted(server):
+    ranks.run(interrupted, RANKS, server, ranks.meeting(RANKS))
+
+
 def test_one_raises(server):
     ranks.run(one_raises, RANKS, server)
 
 
 if __name__ == "__main__":
-    ranks.main(ranks.Server(BUILD).address, (test_version, test_variables, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_dropped, test_closes_after_questions, test_forks, test_mistakes, test_abort, test_one_raises))
+    ranks.main(ranks.Server(BUILD).address, (test_version, test_variables, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_dropped, test_closes_after_questions, test_forks, test_mistakes, test_abort, test_interrupted, test_one_raises))
