@@ -111,8 +111,9 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
     if (lacks_tensor(part->job))
         snprintf(text, WAIT_TEXT_MAX, "its tensor has not all come from the GPU yet");
     else if (links_session_is_silent(session))
-        snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s", node->what, node->text,
-                 (double)ctl_session_silence(session) / NS_PER_SECOND);
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s%s%s", node->what, node->text,
+                 (double)ctl_session_silence(session) / NS_PER_SECOND,
+                 session->hint.text[0] ? "; somebody without the key says: " : "", session->hint.text);
     else if (session->state == CTL_SESSION_REJOINING || session->state == CTL_SESSION_JOINING)
         describe_rejoin(part, session, text);
     else if (in_vain > 0)

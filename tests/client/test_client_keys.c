@@ -56,8 +56,9 @@ static int open_at(const char *ip, uint16_t port)
     return fd;
 }
 
-/* Answers the next message to the switch, which is not there, in its place: the job is over. */
-static void answer_in_its_place(const char *ip)
+/* Answers the next message to the switch, which is not there, in its place, unsealed and with a wrong seal.
+ */
+static void answer_in_its_place(const char *ip, uint8_t type, const char *why)
 {
     struct sockaddr_in from;
     socklen_t length = sizeof from;
@@ -67,9 +68,10 @@ static void answer_in_its_place(const char *ip)
     ssize_t bytes = recvfrom(fd, payload, sizeof payload, 0, (struct sockaddr *)&from, &length);
     CU_ASSERT_EQUAL_FATAL(ctl_parse(&m, payload, (size_t)bytes), CTL_PARSED);
     for (int sealed = 0; sealed <= 1; sealed++) {
-        m.head.type = CTL_ABORTED;
+        m.head.type = type;
         m.head.sealed = sealed;
-        m.failure = (struct ctl_failure){.reason = CTL_APPLICATION, .text = "it is over"};
+        m.failure = (struct ctl_failure){.reason = CTL_APPLICATION};
+        snprintf(m.failure.text, sizeof m.failure.text, "%s", why);
         size_t n = ctl_build(payload, &m);
         memset(payload + n, 1, CTL_SEAL_BYTES);
         CU_ASSERT(sendto(fd, payload, n + CTL_SEAL_BYTES, 0, (struct sockaddr *)&from, length) > 0);
@@ -85,7 +87,7 @@ TEST(a_job_with_a_key_outlives_its_switch)
     crew_start(&crew);
     crew_await(&crew, &restart.gate.in, RANKS);
     loop_switch_kill(the_switch);
-    answer_in_its_place(loop_switch_ip(the_switch));
+    answer_in_its_place(loop_switch_ip(the_switch), CTL_ABORTED, "it is over");
     loop_switch_revive(the_switch);
     atomic_store(&restart.gate.open, true);
     crew_end_well(&crew);
@@ -95,6 +97,26 @@ TEST(a_job_with_a_key_outlives_its_switch)
         unproven += crew.member[r].stats.unproven_messages;
     }
     CU_ASSERT_EQUAL(unproven, 2);
+}
+
+/* A switch that was started anew with another key is there, and answers: it is not just silent. */
+TEST(whoever_answers_without_the_key_is_told_of)
+{
+    stop_switch();
+    the_switch = loop_switch_start(
+        &(struct loop_switch_config){.seed = seed, .lost_after_ms = 10000, .key = &files.key.key[0]});
+    struct interlude restart = {.tensor = tensor};
+    struct crew crew = crew_of(1, the_switch, "keyed", crew_sum_twice, &restart);
+    crew.options.key_file = files.ours;
+    crew.options.warn_after_ms = 100;
+    crew_start(&crew);
+    crew_await(&crew, &restart.gate.in, 1);
+    loop_switch_kill(the_switch);
+    answer_in_its_place(loop_switch_ip(the_switch), CTL_REFUSED, "this switch has another key");
+    atomic_store(&restart.gate.open, true);
+    crew_await_line(&crew.member[0], "; somebody without the key says: this switch has another key");
+    loop_switch_revive(the_switch);
+    crew_end_well(&crew);
 }
 
 static int sum_once(struct crew_member *m)

@@ -37,8 +37,10 @@ static bool note_answered(struct ctl_session *s, uint32_t serial)
     bool newer = serial > s->answered;
     if (!s->cfg.credentials)
         return true;
-    if (newer)
+    if (newer) {
         s->answered = serial;
+        s->hint = (struct ctl_failure){0};
+    }
     return newer;
 }
 

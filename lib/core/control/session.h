@@ -87,10 +87,10 @@ struct ctl_session {
     uint32_t asked_from; /* serial of the first heartbeat that asks; 0: none does */
     bool all_finished;   /* and is answered: nobody has finished fewer calls than this rank */
     /* With a key. */
-    uint64_t challenge;                /* heard last; 0: none yet */
-    uint32_t answered;                 /* the newest serial that was answered */
-    uint32_t unproven;                 /* messages to us that were not sealed with our key, or wrongly */
-    struct ctl_failure hint;           /* what the last REFUSED among them said: anybody may have sent it */
+    uint64_t challenge;      /* heard last; 0: none yet */
+    uint32_t answered;       /* the newest serial that was answered */
+    uint32_t unproven;       /* messages to us that were not sealed with our key, or wrongly */
+    struct ctl_failure hint; /* the last REFUSED among them since that answer: anybody may have sent it */
     uint8_t secret[KEYS_SECRET_BYTES]; /* of the job, from READY on. Not to be shown */
 };
 
