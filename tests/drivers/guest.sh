@@ -11,6 +11,8 @@
 
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../net/lib.sh"
+# shellcheck source=script/lib/apt.sh
+. "$NET_LIB/apt.sh"
 
 GUEST_FILES=$NET_BUILD/drivers # what is made once
 # shellcheck disable=SC2034 # for those who make a disk
@@ -21,18 +23,21 @@ GUEST_FIRST_SLOT=16 # of the PCI bus: host 0's NIC
 
 # --- what it consists of -----------------------------------------------------------------------------------------
 
-# The kernel that Debian has now, as files: this machine's own is not touched.
 guest_kernel() {
+    with_apt_lists guest_has_kernel >"$NET_DIR/apt.log" 2>&1 ||
+        fail "Debian's kernel cannot be fetched; can this machine reach a package mirror? $(tail -n 20 "$NET_DIR/apt.log")"
+}
+
+# The kernel that Debian has now, as files: this machine's own is not touched.
+guest_has_kernel() {
     local package
-    package=$(apt-cache depends linux-image-amd64 | awk '/Depends: linux-image-/ { print $2 }')
+    package=$(apt-cache depends linux-image-amd64 | grep -o 'linux-image-[0-9].*') || return
     GUEST_RELEASE=${package#linux-image-}
     GUEST_KERNEL=$GUEST_FILES/$GUEST_RELEASE
     [ ! -e "$GUEST_KERNEL/done" ] || return 0
     rm -rf "$GUEST_KERNEL"
-    mkdir -p "$GUEST_KERNEL"
-    (cd "$GUEST_KERNEL" && apt-get -qq -o APT::Sandbox::User=root download "$package" && dpkg-deb -x "$package"_*.deb . && rm "$package"_*.deb)
-    depmod -b "$GUEST_KERNEL" "$GUEST_RELEASE"
-    touch "$GUEST_KERNEL/done"
+    mkdir -p "$GUEST_KERNEL" && (cd "$GUEST_KERNEL" && apt_get -o APT::Sandbox::User=root download "$package" && dpkg-deb -x "$package"_*.deb . && rm "$package"_*.deb) &&
+        depmod -b "$GUEST_KERNEL" "$GUEST_RELEASE" && touch "$GUEST_KERNEL/done"
 }
 
 guest_disk() { # PROGRAM... -- MODULE...
