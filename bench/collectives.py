@@ -21,7 +21,7 @@ and a reduce-scatter the blocks of the three others; in frames as an allreduce h
 
 **Of all sizes**: swagg [beside](../topologies.md#beside-the-kernels-bridge) a bridge of the kernel's, links without a limit; programs through the preload as it is by default, which
 chooses between switch and library. In turns of eight calls the same processes call Open MPI's own functions, past the preload. Ranks begin each call together, by messages: how they leave a
-barrier depends on who made it. A time is the slowest rank's, the median of 200 calls up to 64 KiB and of 8 beyond, after 400 ms of calls in which
+barrier depends on who made it. A time is the slowest rank's, the median of 200 calls up to 64 KiB and of 64 beyond, after 400 ms of calls in which
 it finds out which is faster; twice in each run, with new processes. What compares worst is the least of the medians of the ratios.
 
 **Posted calls** are allreduces of floats, by libswagg. Each time is from a barrier to the slowest rank's end. *Hidden* is the share of a call's time that a program does not notice which posts the call,

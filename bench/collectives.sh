@@ -63,7 +63,7 @@ both_fronts() {
 
 # All sizes, each of which the shim lets go where it finds it to be faster; and in turns with these calls Open MPI's own, by the same
 # processes, since where ranks are on the CPUs lasts as long as they do. Each time with new ones.
-RANGES=("small 16 64K 8 200 100" "large 256K 4M 4 8 8") # their names, sizes, factor, calls, warm-ups
+RANGES=("small 16 64K 8 200 100" "large 256K 4M 4 64 8") # their names, sizes, factor, calls, warm-ups
 SETTLE=400
 TURNS=2
 [ -z "$quick" ] || RANGES=("small 16 8K 8 40 20") SETTLE=100 TURNS=1
