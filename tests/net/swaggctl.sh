@@ -169,7 +169,7 @@ expect_match "whose" "$(ctl_fails 1 -s "$NET_ID" job reserve later ranks=2)" "Sa
 net_ctl job release soon
 expect_equal "reserved" "$(net_ctl -H reserved)" ""
 expect_match "once more" "$(ctl_fails 1 -s "$NET_ID" job release soon)" "there is no reservation soon"
-expect_match "what operators did" "$(net_ctl -H events)" "job reserve job=soon"
+expect_match "what operators did" "$(net_ctl -H events)" "job reserve job=soon settings=.*\"ranks\":2,\"slots\":100,\"for\":600"
 
 step "a job is ended: its ranks are told"
 net_ctl job kill drained

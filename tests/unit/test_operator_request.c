@@ -26,6 +26,23 @@ TEST(a_request_has_a_command_and_arguments)
     request_free(&r);
 }
 
+/* swaggctl has reals only. What is not whole is left to whoever knows what it is for. */
+TEST(settings_that_are_whole_numbers_become_integers)
+{
+    struct request r;
+    char *settings;
+
+    CU_ASSERT_EQUAL_FATAL(
+        parse(&r, "{\"version\": 1, \"command\": \"job reserve\", \"settings\": {\"ranks\": 2.0, \"drop\": "
+                  "0.5, \"below\": -1.0, \"beyond\": 4294967296.0, \"tenant\": \"lab\", \"slots\": 8}}"),
+        0);
+    settings = json_dumps(json_object_get(r.body, "settings"), JSON_COMPACT);
+    CU_ASSERT_STRING_EQUAL(settings, "{\"ranks\":2,\"drop\":0.5,\"below\":-1.0,\"beyond\":4294967296.0,"
+                                     "\"tenant\":\"lab\",\"slots\":8}");
+    free(settings);
+    request_free(&r);
+}
+
 TEST(what_is_no_request_is_told_so)
 {
     static const struct {

@@ -7,18 +7,6 @@
 
 #include <jansson.h>
 
-/* Numbers that come as 128.0 are whole; what is not is left, and refused as in a file. */
-static void make_whole(json_t *settings)
-{
-    const char *key;
-    json_t *value;
-    void *next;
-
-    json_object_foreach_safe (settings, next, key, value)
-        if (json_is_real(value) && request_is_whole(json_real_value(value), 0, UINT32_MAX))
-            json_object_set_new(settings, key, json_integer((json_int_t)json_real_value(value)));
-}
-
 static json_t *address_text(uint32_t ip, unsigned prefix)
 {
     const uint8_t *b = (const uint8_t *)&ip;
@@ -131,7 +119,6 @@ struct config *added_job_read(const struct config *running, const struct request
     struct config *alone = NULL;
 
     json_object_set_new(item, "name", json_string(called == NULL ? "" : called));
-    make_whole(item);
     if (list != NULL)
         alone = check_job(running, list, item, reply);
     json_decref(item);

@@ -26,6 +26,18 @@ static int check(struct request *r, char why[REQUEST_TEXT_MAX])
     return -EINVAL;
 }
 
+/* Settings that come as 128.0, from tools that know no others, are whole from here on, and are told so. */
+static void make_whole(json_t *settings)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+
+    json_object_foreach_safe (settings, next, key, value)
+        if (json_is_real(value) && request_is_whole(json_real_value(value), 0, UINT32_MAX))
+            json_object_set_new(settings, key, json_integer((json_int_t)json_real_value(value)));
+}
+
 int request_parse(struct request *r, const char *line, size_t bytes, char why[REQUEST_TEXT_MAX])
 {
     json_error_t error;
@@ -39,6 +51,8 @@ int request_parse(struct request *r, const char *line, size_t bytes, char why[RE
     rc = check(r, why);
     if (rc < 0)
         request_free(r);
+    else
+        make_whole(json_object_get(r->body, "settings"));
     return rc;
 }
 
