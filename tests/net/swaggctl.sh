@@ -166,6 +166,8 @@ net_ctl job reserve soon tenant=guest job='awaited*' ranks=2 slots=100 for=600
 expect_equal "reserved" "$(net_ctl -H -o name,job,tenant,ranks,slots,jobs reserved | xargs)" "soon awaited* guest 2 128 0"
 expect_match "another of this name" "$(ctl_fails 1 -s "$NET_ID" job reserve soon tenant=guest ranks=2)" "there is a reservation of this name"
 expect_match "whose" "$(ctl_fails 1 -s "$NET_ID" job reserve later ranks=2)" "Say tenant=NAME"
+expect_match "what no job can be called" "$(ctl_fails 1 -s "$NET_ID" job reserve never tenant=lab job='twins*' ranks=2)" \
+    'never: job=twins\*: no job of lab can have such a name: tenants\[0\].jobs says which'
 net_ctl job release soon
 expect_equal "reserved" "$(net_ctl -H reserved)" ""
 expect_match "once more" "$(ctl_fails 1 -s "$NET_ID" job release soon)" "there is no reservation soon"

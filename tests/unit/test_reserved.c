@@ -282,6 +282,57 @@ TEST(quotas_that_have_shrunk_meanwhile_hold_at_a_start)
     lasting = as_it_was;
 }
 
+/* --- patterns --- */
+
+enum { LONGEST = 3, PATTERNS = 1 + 5 + 25 + 125, NAMES = (1 << (2 * LONGEST + 1)) - 1 };
+
+/* The n-th text of up to so many parts. */
+static void put_text(char to[CONFIG_JOB_MAX], const char *const part[], unsigned parts, unsigned n)
+{
+    for (to[0] = '\0'; n > 0; n = (n - 1) / parts)
+        strcat(to, part[(n - 1) % parts]);
+}
+
+/* All short patterns with all: names as long as both together suffice. */
+TEST(a_name_that_fits_two_patterns_is_known_to_be_possible)
+{
+    static const char *const parts[] = {"a", "b", "*", "?", "\\a"}, *const letters[] = {"a", "b"};
+    static bool fits_it[PATTERNS][NAMES];
+    static struct config_patterns patterns[PATTERNS];
+    char name[CONFIG_JOB_MAX];
+    unsigned wrong = 0;
+
+    for (unsigned p = 0; p < PATTERNS; p++) {
+        patterns[p].n = 1;
+        put_text(patterns[p].text[0], parts, 5, p);
+        for (unsigned n = 0; n < NAMES; n++) {
+            put_text(name, letters, 2, n);
+            fits_it[p][n] = config_fits(&patterns[p], name);
+        }
+    }
+    for (unsigned p = 0; p < PATTERNS; p++)
+        for (unsigned q = 0; q < PATTERNS; q++) {
+            bool both = false;
+
+            for (unsigned n = 0; n < NAMES && !both; n++)
+                both = fits_it[p][n] && fits_it[q][n];
+            wrong += config_could_fit(&patterns[p], patterns[q].text[0]) != both;
+        }
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
+TEST(one_of_several_patterns_is_enough_and_a_bracket_may_be_anything)
+{
+    static const struct config_patterns patterns = {.n = 2, .text = {"mpi-*", "nccl-[0-9]"}};
+
+    CU_ASSERT(config_could_fit(&patterns, "nccl-1"));
+    CU_ASSERT(config_could_fit(&patterns, "[a-m]pi-1"));
+    CU_ASSERT(config_could_fit(&patterns, "*"));
+    CU_ASSERT(!config_could_fit(&patterns, "torch-*"));
+    CU_ASSERT(!config_could_fit(&patterns, "nccl"));
+    CU_ASSERT(!config_could_fit(&patterns, "xpi-[1]"));
+}
+
 TEST(a_file_that_is_not_theirs_reserves_nothing)
 {
     static const char *const texts[] = {"", "{", "{}", "[1, {}]",

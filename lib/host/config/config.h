@@ -421,6 +421,9 @@ const char *config_device_clash(const char *device, const char *other, size_t *l
 
 /* Whether a name is one of those. */
 bool config_fits(const struct config_patterns *patterns, const char *name);
+/* Whether some name fits one of those and this pattern, too. A bracket is taken for any text: the answer may
+ * be yes where it is no, and never the other way. */
+bool config_could_fit(const struct config_patterns *patterns, const char *pattern);
 
 /* The first tenant that a process at this address (network order) belongs to in a job of this name; -1: it
  * may not join it. key: the tenant whose key it has, which then is the only one; -1: none, and a job of a

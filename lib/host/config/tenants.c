@@ -107,6 +107,53 @@ bool config_fits(const struct config_patterns *patterns, const char *name)
     return false;
 }
 
+/* Of a pattern: how long the part is that takes one character, and which; '\0': any. */
+static size_t part_of(const char *pattern, char *takes)
+{
+    const bool is_escaped = pattern[0] == '\\' && pattern[1] != '\0';
+
+    *takes = is_escaped ? pattern[1] : pattern[0] == '?' ? '\0' : pattern[0];
+    return is_escaped ? 2 : 1;
+}
+
+/* Both patterns take a name from its beginning on, character by character; can[i][j]: some text is taken by
+ * what is before a[i], and by what is before b[j]. */
+static bool could_fit_both(const char *a, const char *b)
+{
+    const size_t n = strlen(a), m = strlen(b);
+    bool can[CONFIG_JOB_MAX + 1][CONFIG_JOB_MAX + 1] = {{true}};
+
+    for (size_t i = 0; i <= n; i++)
+        for (size_t j = 0; j <= m; j++) {
+            char from_a, from_b;
+            const size_t of_a = part_of(a + i, &from_a), of_b = part_of(b + j, &from_b);
+
+            if (!can[i][j])
+                continue;
+            if (a[i] == '[' || b[j] == '[')
+                return true;
+            if (a[i] == '*') {
+                can[i + 1][j] = true;
+                can[i][j + of_b] |= j < m;
+            }
+            if (b[j] == '*') {
+                can[i][j + 1] = true;
+                can[i + of_a][j] |= i < n;
+            }
+            if (i < n && j < m && (from_a == from_b || from_a == '\0' || from_b == '\0'))
+                can[i + of_a][j + of_b] = true;
+        }
+    return can[n][m];
+}
+
+bool config_could_fit(const struct config_patterns *patterns, const char *pattern)
+{
+    for (unsigned i = 0; i < patterns->n; i++)
+        if (could_fit_both(patterns->text[i], pattern))
+            return true;
+    return false;
+}
+
 static void check_name(struct settings *s, const struct config *c, unsigned tenant)
 {
     const char *name = c->tenant[tenant].name, *path = settings_path(s, "tenants[%u].name", tenant);

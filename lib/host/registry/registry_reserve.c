@@ -71,6 +71,9 @@ static bool has_room(const struct registry_host *h, struct reservation *wanted, 
         snprintf(text, AGG_TEXT_MAX, "ranks: 1 to %u (limits.workers)", ctl_registry_workers(&h->config));
     else if (wanted->slots < 2 || !reserved_measure(cfg, wanted) || wanted->slots > cfg->pool.slots_per_job)
         snprintf(text, AGG_TEXT_MAX, "slots: 2 to %u (pool.slots_per_job)", cfg->pool.slots_per_job);
+    else if (!config_could_fit(&cfg->tenant[wanted->tenant].jobs, wanted->pattern))
+        snprintf(text, AGG_TEXT_MAX, "job=%s: no job of %s can have such a name: tenants[%d].jobs says which",
+                 wanted->pattern, cfg->tenant[wanted->tenant].name, wanted->tenant);
     else if (has_place(h, wanted->tenant, text)) {
         asked.slots = wanted->slots;
         asked.bytes = wanted->bytes;
