@@ -53,6 +53,16 @@ while read -r title; do
     part docs/configuration.md "<!-- swagg --settings: $title -->" '<!-- end -->' table "$title"
 done < <(sed -n 's/^### //p' "$folder/settings")
 
+# What the controller of published clients may be told is what these lists have, but for what its workers say.
+keys() { # LIST
+    table "$(sed -n "s/^### \(\`$1\`.*\)/\1/p" "$folder/settings")" |
+        awk 'NR > 2 { print substr($2, 2, length($2) - 2) }' | grep -Evx '(name|workers.*|(packet_|message_)?elements)' | paste -sd , | sed 's/,/, /g'
+}
+controller=$build/session/swagg-switchml-session
+{ "$controller" no_such_key=1 2>&1 || "$controller" --help; } >"$folder/controller"
+grep -q "There are: $(keys static)\$" "$folder/controller" || { echo "$controller does not take the settings of static: $(keys static)" && status=1; }
+grep -q "RDMA: $(keys roce)\.\$" "$folder/controller" || { echo "$controller does not take the settings of roce: $(keys roce)" && status=1; }
+
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 part docs/libswagg.md '<!-- swagg-perf --options -->' '<!--' "$build/bench/swagg-perf" --options
 part docs/mpi.md '<!-- mpi-perf --settings -->' '<!--' "$build/bench/mpi-perf" --settings

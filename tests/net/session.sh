@@ -17,6 +17,8 @@ SWITCH_MAC=$(net_ctl --json status | python3 -c 'import json, sys; print(json.lo
 
 step "a controller that cannot be"
 expect_end 2 'a setting is KEY=VALUE' "$NET_BUILD/session/swagg-switchml-session" threads
+expect_end 2 'bogus is no setting of these jobs. There are: threads, ' "$NET_BUILD/session/swagg-switchml-session" bogus=1
+expect_end 2 'slot is no setting of these jobs; did you mean slots\?' "$NET_BUILD/session/swagg-switchml-session" slot=1
 expect_end 2 'invalid IPv4Address' "$NET_BUILD/session/swagg-switchml-session" --listen=::
 expect_end 2 'is no port' "$NET_BUILD/session/swagg-switchml-session" --port=70000
 expect_end 3 'the switch does not answer: No such file' "$NET_BUILD/session/swagg-switchml-session" --switch=/nowhere.ctl
