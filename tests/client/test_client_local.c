@@ -446,16 +446,26 @@ static bool is_alone(const struct ranks *r, int rank)
     return here == 1;
 }
 
+/* A random rank that others share a host with; -1: none is. Who is alone only the switch would miss. */
+static int one_of_several(const struct ranks *r, uint64_t *rng)
+{
+    const int first = (int)rng_below(rng, (uint64_t)r->size);
+    for (int i = 0; i < r->size; i++)
+        if (!is_alone(r, (first + i) % r->size))
+            return (first + i) % r->size;
+    return -1;
+}
+
 /* At random moments. Nobody returns a wrong sum, everybody hears who it was. */
 static void kill_in_calls(work_fn *work, unsigned rounds)
 {
     uint64_t rng = seed;
     for (unsigned i = 0; i < unit_cases(rounds) * PLACEMENTS; i++) {
         const unsigned p = i % PLACEMENTS;
-        const int dies = (int)rng_below(&rng, (uint64_t)placements[p].size);
         struct ranks r = ranks_at(p, "killed", work);
+        const int dies = one_of_several(&r, &rng);
         char name[32];
-        if (is_alone(&r, dies)) { /* the switch is to miss it, as ever */
+        if (dies < 0) {
             finish(&r);
             continue;
         }
