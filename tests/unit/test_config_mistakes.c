@@ -575,6 +575,18 @@ TEST(a_switchs_file_is_no_servers)
                            "A server has `server`\n");
 }
 
+TEST(an_empty_file_of_a_server_is_told_what_a_server_needs)
+{
+    char file[] = "/tmp/test_config_XXXXXX";
+    struct transcript t = {.file = file};
+    struct config c;
+
+    close(mkstemp(file));
+    CU_ASSERT_EQUAL(config_load_server(&c, t.file, take_down, &t), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(t.text, "F: the file is empty; the least is: server: {ip: 10.0.0.1}\n");
+    unlink(file);
+}
+
 /* Cut off or with a byte changed anywhere, a file is refused or accepted, but never harms. */
 TEST(damaged_files_do_no_harm)
 {

@@ -366,6 +366,7 @@ struct kind {
     const struct setting *table;
     const char *own, *others; /* a key that every such file has, and one of the other kind's */
     const char *instead;      /* what that other file is for */
+    const char *least;        /* what does in the place of an empty one */
 };
 
 static const struct kind of_switch = {
@@ -373,12 +374,14 @@ static const struct kind of_switch = {
     .own = "ports",
     .others = "server",
     .instead = "this is the file of a server: swagg-ps takes it. A switch has `ports`",
+    .least = "ports: [{device: kernel:eth0}]",
 };
 static const struct kind of_server = {
     .table = server_file,
     .own = "server",
     .others = "ports",
     .instead = "this is the file of a switch: swagg takes it, or swagg-tofino. A server has `server`",
+    .least = "server: {ip: 10.0.0.1}",
 };
 
 /* A bound in the file is one for all sleeps. */
@@ -459,20 +462,18 @@ static int load(struct config *c, struct settings *s, int rc, const struct kind 
     return rc;
 }
 
-static const char least[] = "ports: [{device: kernel:eth0}]";
-
 int config_load(struct config *c, const char *path, settings_report report, void *context)
 {
     struct settings s;
 
-    return load(c, &s, settings_open(&s, path, least, report, context), &of_switch);
+    return load(c, &s, settings_open(&s, path, of_switch.least, report, context), &of_switch);
 }
 
 int config_load_server(struct config *c, const char *path, settings_report report, void *context)
 {
     struct settings s;
 
-    return load(c, &s, settings_open(&s, path, least, report, context), &of_server);
+    return load(c, &s, settings_open(&s, path, of_server.least, report, context), &of_server);
 }
 
 int config_load_text(struct config *c, const char *name, const char *text, settings_report report,
