@@ -207,7 +207,7 @@ static int run(const struct profile *p, const struct steps_options *o, struct li
 
     if (ret != SWAGG_OK) {
         failed("cannot join", ret);
-        return EXIT_BAD;
+        return ret == SWAGG_ERR_ARGUMENT ? EXIT_USAGE : EXIT_BAD;
     }
     const struct steps_calls calls = {
         .name = "libswagg",

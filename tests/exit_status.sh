@@ -186,6 +186,7 @@ expect 2 swagg-perf --size 0
 grep -q -e '--size: "0" is not a number from 1' "$folder/err" || { cat "$folder/err" && status=1; }
 expect 2 swagg-perf --switch 127.0.0.1 --job none --rank 0 --size 1 --transport pigeon
 expect 2 swagg-replay vgg19.profile --rank 0
+expect 2 swagg-replay "$(dirname "${BASH_SOURCE[0]}")/../replay/profiles/vgg19.profile" --switch 127.0.0.1 --job none --rank 2 --size 2
 expect 2 swagg-replay
 grep -q '^swagg-replay: which profile? ' "$folder/err" || { cat "$folder/err" && status=1; }
 expect 2 swagg-pcap shwo
