@@ -135,9 +135,12 @@ static bool read_file(struct reader *r, FILE *f)
     char line[LINE];
 
     while (fgets(line, sizeof(line), f) != NULL) {
+        const size_t length = strlen(line);
         r->line++;
-        if (strlen(line) == LINE - 1 && line[LINE - 2] != '\n')
+        if (length == LINE - 1 && line[LINE - 2] != '\n')
             return wrong(r, "the line has more than %d bytes", LINE - 2);
+        if (length == 0 || (line[length - 1] != '\n' && !feof(f)))
+            return wrong(r, "a byte is 0: this is no text");
         if (!read_line(r, line))
             return false;
     }

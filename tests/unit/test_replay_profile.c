@@ -78,6 +78,8 @@ TEST(what_is_missing_is_told)
     CU_ASSERT_EQUAL(profile_read(&p, "/nonexistent/profile", why), -1);
     CU_ASSERT_STRING_EQUAL(why, "/nonexistent/profile: cannot be read: No such file or directory");
     CU_ASSERT_EQUAL(profile_read(&p, "/", why), -1);
+    CU_ASSERT_EQUAL(profile_read(&p, "/dev/zero", why), -1);
+    CU_ASSERT_STRING_EQUAL(why, "/dev/zero:1: a byte is 0: this is no text");
 }
 
 TEST(lines_and_layers_have_bounds)
