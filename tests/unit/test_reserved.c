@@ -221,7 +221,7 @@ TEST(they_outlive_a_restart)
     make("over", LAB, 2, 100);
     make("many", LAB, 9, 1000);
     make("g", GUEST, 4, 2000);
-    reserved_file_write(&reserved, &lasting, 100 * UINT64_C(1000000000));
+    CU_ASSERT_EQUAL(reserved_file_write(&reserved, &lasting, 100 * UINT64_C(1000000000)), 0);
     strcpy(lasting.tenant[GUEST].name, "lab"); /* numbers change, and one is gone */
     strcpy(lasting.tenant[LAB].name, "other");
     reserved_file_read(&again, &lasting, 7 * UINT64_C(1000000000));
@@ -238,7 +238,9 @@ TEST(they_outlive_a_restart)
     again.n = 0;
     reserved_file_read(&again, &lasting, 0);
     CU_ASSERT_EQUAL(again.n, 0);
+    lasting.ip = 0x0100007f;
     end_lasting();
+    CU_ASSERT_EQUAL(reserved_file_write(&reserved, &lasting, 0), -ENOENT); /* the folder is gone */
 }
 
 /* How many of three are kept. */

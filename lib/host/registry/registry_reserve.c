@@ -92,11 +92,18 @@ bool registry_reserve(struct registry_host *h, const struct reservation *wanted,
         return false;
     r.until = h->now + (uint64_t)seconds * NS_PER_SECOND;
     rc = reserved_add(&h->reserved, &r);
-    if (rc < 0)
+    if (rc < 0) {
         snprintf(text, AGG_TEXT_MAX, "%s",
                  rc == -EEXIST ? "there is a reservation of this name" : "no more reservations are possible");
-    else
-        registry_reserved_keep(h);
+        return false;
+    }
+    rc = registry_reserved_keep(h);
+    if (rc < 0) {
+        reserved_drop(&h->reserved, r.name);
+        snprintf(text, AGG_TEXT_MAX,
+                 "it could not be kept in %.80s (state): %s: the next start would not know of it",
+                 h->parts.cfg->state, strerror(-rc));
+    }
     return rc == 0;
 }
 
@@ -109,9 +116,9 @@ bool registry_release(struct registry_host *h, const char *name)
     return any;
 }
 
-void registry_reserved_keep(const struct registry_host *h)
+int registry_reserved_keep(const struct registry_host *h)
 {
-    reserved_file_write(&h->reserved, h->parts.cfg, h->now);
+    return reserved_file_write(&h->reserved, h->parts.cfg, h->now);
 }
 
 void registry_expire(struct registry_host *h)

@@ -10,15 +10,15 @@
 unsigned registry_kept(void *host, int tenant, const char *name, bool of_tenant);
 
 /* Keeps room for seconds. wanted: what its job is to have; bytes and until are filled in here. False: there
- * is none; text says why. */
+ * is none, or the next start would not know of it; text says why. */
 bool registry_reserve(struct registry_host *h, const struct reservation *wanted, uint32_t seconds,
                       char text[AGG_TEXT_MAX]);
 
 /* False: there is no reservation of this name. */
 bool registry_release(struct registry_host *h, const char *name);
 
-/* They have changed: the next start is to know them (registry/reserved_file.h). */
-void registry_reserved_keep(const struct registry_host *h);
+/* They have changed: the next start is to know them. As reserved_file_write. */
+int registry_reserved_keep(const struct registry_host *h);
 
 /* Drops those whose time is over. */
 void registry_expire(struct registry_host *h);

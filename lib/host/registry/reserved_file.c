@@ -44,20 +44,21 @@ static json_t *to_json(const struct reserved *r, const struct config *cfg, uint6
     return all;
 }
 
-void reserved_file_write(const struct reserved *r, const struct config *cfg, uint64_t now)
+int reserved_file_write(const struct reserved *r, const struct config *cfg, uint64_t now)
 {
     char path[PATH_MAX];
     json_t *all;
     int rc;
 
     if (cfg->state[0] == '\0')
-        return;
+        return 0;
     all = to_json(r, cfg, now);
     rc = kept_file_write(path_of(path, cfg), all, JSON_INDENT(1));
     json_decref(all);
     if (rc < 0)
         log_warning("state: %s cannot be written: %s: the next start does not know what is reserved now",
                     path, strerror(-rc));
+    return rc;
 }
 
 /* --- reading --- */
