@@ -29,7 +29,7 @@ computes for 1.2 times as long, and waits for it: (call + computing - both) / ca
 computes; the rank sleeps. *On the same CPUs*: all four ranks compute on the CPUs that they share with the switch, so what the call itself takes of them cannot be hidden. *By hosts first*: two ranks
 on each host, which sum there before ([ranks of one host](../libswagg.md#ranks-of-one-host)), beside eight ranks that each send for themselves.
 
-**The component beside the preload**: allreduces of MPI programs, over links without a limit.
+**The component beside the preload**: allreduces of MPI programs, over links without a limit. In each run they take five turns, each with new processes.
 """
 LINKS = {"200mbit": "200 Mbit/s", "none": "no limit"}
 OPS = {"bcast": ("a broadcast", 1), "allgather": ("an all-gather", 0.75), "reduce_scatter": ("a reduce-scatter", 0.75)}  # what the fullest link carries of all bytes
@@ -64,6 +64,15 @@ def seconds_of(reports):
     return {key: [content[0]["median_us"] / 1e6 for content in group] for key, group in reports.items() if len(key) == 3 and key[2] != "small"}
 
 
+def fronts_of(reports):
+    """{FRONT_SIZE: [seconds, one a turn]}"""
+    found = {}
+    for (_, variant, _, op), group in sorted(row for row in reports.items() if len(row[0]) == 4):
+        if op == "allreduce":
+            found.setdefault(variant, []).extend(content[0]["median_us"] / 1e6 for content in group)
+    return found
+
+
 def posted(reports):
     """{links: [{what: seconds}, one a run]}"""
     return {key[0]: [{what: median(row[f"{what}_s"]) for what in WHATS} for row in group]
@@ -90,7 +99,7 @@ def speed(row):
 
 def ways(directory):
     reports = records.reports(directory)
-    seconds, runs = seconds_of(reports), posted(reports)
+    seconds, runs, turns = seconds_of(reports), posted(reports), fronts_of(reports)
 
     def faster(links, op, over, under="swagg"):
         return records.ratios(best.least(over, lambda way: seconds[links, way, op]), seconds[links, under, op])
@@ -99,7 +108,7 @@ def ways(directory):
         return [OPS[op][1] * (4 << 20) * 8 / (RATE * FRAMING) / taken for taken in seconds["200mbit", "swagg", op]]
 
     def fronts(size):
-        return records.ratios(seconds["none", f"preload_{size}", "allreduce"], seconds["none", f"component_{size}", "allreduce"])
+        return records.ratios(*(turns[f"{front}_{size}"] for front in ("preload", "component")))
 
     def hidden(links, computing):
         return [(s["call"] + s[computing] - s[f"{computing}_both"]) / s["call"] for s in runs[links]]

@@ -37,8 +37,9 @@ Two links: each of the four hosts has another one, in a subnet of its own, to a 
 Threads: one rank on each of four hosts, with `SWAGG_THREADS` of 1, 2 and 4; with the switch there are then up to 17 threads on the CPUs. Gbit/s a core are the bits of the tensors of all ranks, which go
 up and come down once each, by the CPU time of all ranks.
 
-One host: four ranks, 8 bytes to 64 MiB, the median of 200 calls up to 32 KiB, of 20 up to 2 MiB, and of 3 beyond, as Open MPI chooses its algorithms. Over UCX it has
-that one's shared memory (`pml ucx`, `UCX_TLS=self,sm`). The mean over the sizes is geometric; the worst size is the least of the medians of all sizes.
+One host: four ranks, 8 bytes to 64 MiB, the median of 1,000 calls up to 32 KiB, of 20 up to 2 MiB, and of 3 beyond, as Open MPI chooses its algorithms. Over UCX it has
+that one's shared memory (`pml ucx`, `UCX_TLS=self,sm`). In each run the three take five turns, each with new processes, which the kernel puts elsewhere on the CPUs; a ratio is
+taken within each turn. The mean over the sizes is geometric; the worst size is the least of the medians of all sizes.
 """
 FASTER = "{:.2f} times as fast as"
 SLOW, FREE = "With four ranks on each of four hosts, links of 200 Mbit/s,", "With four ranks on each of four hosts, links without a limit,"
@@ -87,13 +88,11 @@ def threads_of(reports):
 
 
 def sizes_of(reports):
-    """{bytes: {variant: [microseconds, one a run]}}"""
+    """{bytes: {variant: [microseconds, one a turn]}}"""
     by_size = {}
-    for variant in ONE:
-        for part in PARTS:
-            for rows in reports.get(("one", variant, part), ()):
-                for row in rows:
-                    by_size.setdefault(row["bytes"], {}).setdefault(variant, []).append(row["median_us"])
+    for (variant, _, _), runs in sorted((key[1:], runs) for key, runs in reports.items() if key[0] == "one" and key[2] in PARTS):
+        for row in (row for rows in runs for row in rows):
+            by_size.setdefault(row["bytes"], {}).setdefault(variant, []).append(row["median_us"])
     return dict(sorted(by_size.items()))
 
 

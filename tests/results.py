@@ -133,7 +133,7 @@ def collectives_records(directory):
                     put(directory, f"{run},{links},{variant},{op}.json", [mpi_row(4096, taken * run)])
         for size in collectives.SIZES:
             for front in ("preload", "component"):
-                put(directory, f"{run},none,{front}_{size},allreduce.json", [mpi_row(4, run)])
+                put(directory, f"{run},none,{front}_{size},1,allreduce.json", [mpi_row(4, run)])
         for turn, op in itertools.product((1, 2), (*collectives.OPS, "barrier")):
             put(directory, f"{run},none,{turn},small,{op}.json", [mpi_row(kib, 2) | {"library_us": 1e6} for kib in (1, 4)])
         for way, taken in (("flat", 1), ("level", 2)):
@@ -148,7 +148,7 @@ def hosts_records(directory):
                 put(directory, f"{run},{setting},{variant},allreduce.json", [mpi_row(4096, seconds * run)])
         for variant, seconds in (("openmpi", 2), ("ucx", 1), ("swagg", 1)):
             for part, kib in zip(hosts.PARTS, (4, 128, 4096)):
-                put(directory, f"{run},one,{variant},{part}.json", [mpi_row(kib, seconds), mpi_row(4 * kib, seconds)])
+                put(directory, f"{run},one,{variant},{part},1.json", [mpi_row(kib, seconds), mpi_row(4 * kib, seconds)])
         for variant, seconds in (("one", 2), ("two", 1), ("slow", 4), ("fast", 2), ("uneven", 2)):
             put(directory, f"{run},links,{variant},allreduce.json", [mpi_row(4096, seconds * run)])
         for setting, count in itertools.product(hosts.THREADS, (1, 2, 4)):
