@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/results.md, its pages and plots from what the benchmarks have measured.
+"""Writes docs/results.md, its pages and plots, and our values in docs/papers.md, from what the benchmarks have measured.
 
 report.py collect NAME RECORDS [--docs DIRECTORY] [--json FILE]   takes a benchmark's records into results/data/NAME.json
                                                                   and renders; --json: the figures as one flat object
@@ -22,6 +22,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # the source tree stays as it is
 import figures
 import overview
+import papers
 import records
 import rooms
 
@@ -112,7 +113,8 @@ def rendered(docs, new=None):
     """{path: text} of all pages and plots; new: {name: data, as text}, which the files do not have yet"""
     measured = load(docs, new or {})
     files = {docs / "results.md": between_markers(docs / "results.md", "figures", overview.text(docs, measured)),
-             docs / "results/speed.svg": overview.speed(measured)}
+             docs / "results/speed.svg": overview.speed(measured),
+             docs / "papers.md": papers.text(docs, measured)}
     for name, (module, data) in measured.items():
         for page, text in module.pages(data).items():
             path = docs / "results" / f"{page}.md"
