@@ -15,15 +15,15 @@ def two_digits(value):
 def cell_text(cell, measured):
     """Some figures are on two pages: it is that of a page which the cell links."""
     linked = re.findall(r"\(results/(\w+)\.md", cell)
-    medians = {}
-    for name, (_, data) in sorted(measured.items(), key=lambda page: page[0] in linked):
-        medians |= {figure: Sample(stored).median for figure, stored in data["figures"].items()}
 
     def value(match):
         said, name, percent = match.groups()
-        if name not in medians:
+        pages = [page for page, (_, data) in measured.items() if name in data["figures"]]
+        if not pages:
             return match[0]
-        return f"{said} {f'{medians[name]:.0%}' if percent else two_digits(medians[name])}"
+        page = next((page for page in pages if page in linked), pages[0])
+        median = Sample(measured[page][1]["figures"][name]).median
+        return f"{said} {f'{median:.0%}' if percent else two_digits(median)}"
 
     return VALUE.sub(value, cell)
 
