@@ -174,21 +174,43 @@ static void refuse(const struct ctl_registry *r, enum scope scope, const struct 
     list_jobs(r, scope, f, why->text);
 }
 
+static struct founder founder_of(int tenant, const struct ctl_endpoint *from, const struct ctl_message *m)
+{
+    return (struct founder){
+        .tenant = tenant, .ip = from->ip, .below = m->join.hops > 0 ? m->join.host : 0, .name = m->join.name};
+}
+
+static bool is_left(const struct ctl_registry *r, const struct founder *f)
+{
+    return held(r, OF_ALL, f) + kept(r, OF_ALL, f) < bound(r, OF_ALL, f);
+}
+
 /* A free entry for the tenant's job that this JOIN founds; NULL if there is none for it, with the reason in
  * *why. */
 static struct ctl_entry *find_place(struct ctl_registry *r, int tenant, const struct ctl_endpoint *from,
                                     const struct ctl_message *m, uint64_t now, struct ctl_failure *why)
 {
-    const struct founder f = {
-        .tenant = tenant, .ip = from->ip, .below = m->join.hops > 0 ? m->join.host : 0, .name = m->join.name};
+    const struct founder f = founder_of(tenant, from, m);
     const enum scope own = reached(r, &f);
-    const bool is_left = held(r, OF_ALL, &f) + kept(r, OF_ALL, &f) < bound(r, OF_ALL, &f);
-    struct ctl_entry *job = own == OF_ALL && is_left ? find_unused(r) : NULL;
+    struct ctl_entry *job = own == OF_ALL && is_left(r, &f) ? find_unused(r) : NULL;
     if (!job)
         job = find_yielding(r, &f, own, m->join.resume && ctl_entry_old_go_first(r, now));
     if (!job)
         refuse(r, own, &f, m->head.rank, why);
     return job;
+}
+
+/* A worker asks so often, in some 0.7 s, before it is refused. */
+enum { JOINS_TO_FOUND = 5 };
+
+/* Whoever's host has founded its share may yet be in a job that another host's rank founds, whose JOIN may be
+ * a moment behind. If he were refused at once, the others would wait for him in vain. His serial says how
+ * often he has asked. */
+static bool may_be_founded_yet(const struct ctl_registry *r, int tenant, const struct ctl_endpoint *from,
+                               const struct ctl_message *m)
+{
+    const struct founder f = founder_of(tenant, from, m);
+    return m->head.size > 1 && m->head.serial < JOINS_TO_FOUND && reached(r, &f) == OF_HOST && is_left(r, &f);
 }
 
 static enum ctl_origin origin_of(const struct ctl_join *join)
@@ -432,7 +454,7 @@ void ctl_join_anew(struct ctl_registry *r, int tenant, const struct ctl_endpoint
         if (!job) {
             if (origin == CTL_RESUMES)
                 ctl_entry_expect_old(r, now); /* it will ask again */
-            if (origin != CTL_RESUMES && some_come_back(r))
+            if (origin != CTL_RESUMES && (some_come_back(r) || may_be_founded_yet(r, tenant, from, m)))
                 ctl_answer_no_place(r, from, &m->head);
             else
                 ctl_answer_refused(r, from, &m->head, m->join.name, &why);

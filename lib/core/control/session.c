@@ -132,7 +132,7 @@ static void join_deadline_passed(struct ctl_session *s, uint64_t now)
     else if (s->pending.no_room && ctl_ranks_count(&s->pending.missing) > 0)
         fail_because(s, CTL_NO_JOBS, now,
                      "the switch had no place for another job within %.1f s, since jobs that ran before it "
-                     "restarted come back",
+                     "restarted come back, or this host has founded as many as it may",
                      waited);
     else if (s->pending.no_room)
         fail_because(s, CTL_NO_SLOTS, now,
