@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "replaced.h"
+
 static const char head[] = "swagg choices 1\n";
 static const char *const hosts_words[] = {"several-hosts", "one-host"};
 static const char *const way_words[WAYS] = {[WAY_LIBRARY] = "library", [WAY_SWITCH] = "switch"};
@@ -93,8 +95,12 @@ static int read_rows(FILE *f, struct row rows[ROWS_MAX])
 /* All that the file has, to be given to free(). Returns how many, or -errno. */
 static int read_file(const char *file, struct row **rows)
 {
-    FILE *f = fopen(file, "re");
+    char at[PATH_MAX];
     *rows = NULL;
+    const int rc = replaced_at(file, at); /* a pipe would be waited for */
+    if (rc < 0)
+        return rc;
+    FILE *f = fopen(file, "re");
     if (!f)
         return errno == ENOENT ? 0 : -errno;
     *rows = calloc(ROWS_MAX, sizeof **rows);
@@ -169,19 +175,22 @@ static int write_all(FILE *f, const char *network, time_t now, const struct choi
 
 int kept_write(const char *file, const char *network, time_t now, const struct choices *c)
 {
-    char draft[PATH_MAX];
+    char at[PATH_MAX], draft[PATH_MAX];
     struct row *before;
-    if (snprintf(draft, sizeof draft, "%s.%d.part", file, (int)getpid()) >= (int)sizeof draft)
+    int rc = replaced_at(file, at);
+    if (rc < 0)
+        return rc;
+    if (snprintf(draft, sizeof draft, "%s.%d.part", at, (int)getpid()) >= (int)sizeof draft)
         return -ENAMETOOLONG;
     const int n = read_file(file, &before);
     FILE *f = fopen(draft, "we");
-    int rc = f ? write_all(f, network, now, c, before, n) : -errno;
+    rc = f ? write_all(f, network, now, c, before, n) : -errno;
     free(before);
     if (!f)
         return rc;
     if (fclose(f) != 0 && rc == 0)
         rc = -errno;
-    if (rc == 0 && rename(draft, file) != 0)
+    if (rc == 0 && rename(draft, at) != 0)
         rc = -errno;
     if (rc < 0)
         unlink(draft);

@@ -14,6 +14,7 @@
 #include "ledger.h"
 #include "monotonic.h"
 #include "offers.h"
+#include "replaced.h"
 #include "report.h"
 
 enum { LINE_MAX_BYTES = 600 };
@@ -361,16 +362,19 @@ static bool name_of(const char *pattern, int rank, char *name, size_t size)
 
 void tell_json(const struct settings *s, const char *pattern, int rank)
 {
-    char name[PATH_MAX], draft[PATH_MAX + 8];
+    char name[PATH_MAX], at[PATH_MAX], draft[PATH_MAX + 8];
     if (!name_of(pattern, rank, name, sizeof name))
         return;
-    snprintf(draft, sizeof draft, "%s.part", name);
-    FILE *f = fopen(draft, "we");
+    const int rc = replaced_at(name, at);
+    snprintf(draft, sizeof draft, "%s.part", at);
+    FILE *f = rc == 0 ? fopen(draft, "we") : NULL;
     bool done = false;
+    if (rc < 0)
+        errno = -rc;
     if (f) {
         write_all(f, s, rank);
         done = !ferror(f);
-        done = fclose(f) == 0 && done && rename(draft, name) == 0;
+        done = fclose(f) == 0 && done && rename(draft, at) == 0;
     }
     if (done)
         return;

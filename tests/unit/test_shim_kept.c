@@ -141,6 +141,27 @@ TEST(where_it_cannot_be_written_the_old_one_stays)
     CU_ASSERT_EQUAL(kept_write("/nowhere/at/all", "here", now, &one), -ENOENT);
 }
 
+/* A device or a pipe is no file to be replaced; where a link leads to one, that is. */
+TEST(what_is_no_file_stays)
+{
+    struct choices c = choice(3, S), back = {0};
+    struct stat st;
+    char link_at[80];
+    CU_ASSERT_EQUAL(mkfifo(file, 0600), 0);
+    CU_ASSERT_EQUAL(kept_write(file, "n", now, &c), -ENOTSUP);
+    CU_ASSERT_EQUAL(kept_read(file, "n", now, &back), -ENOTSUP);
+    CU_ASSERT(lstat(file, &st) == 0 && S_ISFIFO(st.st_mode));
+    unlink(file);
+
+    snprintf(link_at, sizeof link_at, "%s/link", directory);
+    CU_ASSERT_EQUAL(kept_write(file, "n", now, &c), 0);
+    CU_ASSERT_EQUAL(symlink("choices", link_at), 0);
+    CU_ASSERT_EQUAL(kept_write(link_at, "n", now, &c), 0);
+    CU_ASSERT(lstat(link_at, &st) == 0 && S_ISLNK(st.st_mode));
+    CU_ASSERT_EQUAL(kept_read(file, "n", now, &back), 1);
+    unlink(link_at);
+}
+
 TEST(ranks_hear_of_it)
 {
     struct choices c = choice(0, S), other = {0};
