@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Where such a file is: what a link leads to, so that the link stays. Returns 0, or -errno: -ENOTSUP is of
- * what is no file, as a device, whose place must not be taken, or a pipe, which would be waited for. */
+/* Where such a file is: of a link what it leads to, if that is there, so that the link stays. Returns 0, or
+ * -errno: -ENOTSUP is of what is no file, as a device, whose place must not be taken, or a pipe, which would
+ * be waited for. */
 static inline int replaced_at(const char *file, char at[PATH_MAX])
 {
     struct stat st;
