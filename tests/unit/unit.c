@@ -65,3 +65,8 @@ bool unit_tries(unsigned nth)
 {
     return nth % one_of() == 0;
 }
+
+bool unit_descriptors_are_bounded(void)
+{
+    return getenv("UNIT_DESCRIPTORS") == NULL;
+}

@@ -36,3 +36,7 @@ unsigned unit_cases(unsigned usual);
 
 /* The same of cases that are counted from 0: whether this is one that is tried. */
 bool unit_tries(unsigned nth);
+
+/* Whether RLIMIT_NOFILE bounds what a program gets: not under valgrind, which has not every call heed it
+ * (UNIT_DESCRIPTORS in the environment). */
+bool unit_descriptors_are_bounded(void);
