@@ -365,12 +365,13 @@ void tell_json(const struct settings *s, const char *pattern, int rank)
     char name[PATH_MAX], at[PATH_MAX], draft[PATH_MAX + 8];
     if (!name_of(pattern, rank, name, sizeof name))
         return;
-    const int rc = replaced_at(name, at);
-    snprintf(draft, sizeof draft, "%s.part", at);
-    FILE *f = rc == 0 ? fopen(draft, "we") : NULL;
+    FILE *f = NULL;
     bool done = false;
-    if (rc < 0)
-        errno = -rc;
+    errno = -replaced_at(name, at);
+    if (errno == 0) {
+        snprintf(draft, sizeof draft, "%s.part", at);
+        f = fopen(draft, "we");
+    }
     if (f) {
         write_all(f, s, rank);
         done = !ferror(f);

@@ -30,9 +30,10 @@
  * before), among (the processes that it was READY with; else a, b, c, ...); waited: since before a restart;
  * like=q: from q's endpoint; host=q: from q's host; data=q: from its host and data port; fixed: from where a
  * job sends that nobody joins; stranger: it does not know this boot id; network=: of the switch's; below=: of
- * a host behind a switch below; pair=: its NIC's queue pair; moved: it is heard on another port of the
- * switch; protocol= and terms=: another protocol, another version of its terms; unlike: the terms are those
- * of a rank that resumes, and the rank is not one, or the other way round.
+ * a host behind a switch below; pair=: its NIC's queue pair; asked=: so many messages of it were lost before;
+ * moved: it is heard on another port of the switch; protocol= and terms=: another protocol, another version
+ * of its terms; unlike: the terms are those of a rank that resumes, and the rank is not one, or the other way
+ * round.
  *
  * Some lines stand for several:
  *
@@ -378,6 +379,7 @@ static inline void do_join(struct stage *s, char name, const char *line)
     p->endpoint.network = (uint8_t)number_after(line, "network=", 0);
     if (!strstr(line, "stranger"))
         p->boot_id = s->boot_id;
+    p->serial += number_after(line, "asked=", 0);
     struct ctl_message m = message_from(name, p, CTL_JOIN);
     m.join = (struct ctl_join){.data_port = p->data_port,
                                .resume = strstr(line, "resume="),

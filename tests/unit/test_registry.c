@@ -460,7 +460,8 @@ TEST(the_oldest_failed_job_gives_up_its_place)
 }
 
 /* A host that founds one job after the other never has all places, and those that only form make room for a
- * host that has clearly fewer. */
+ * host that has clearly fewer. Which of a job's ranks founds it is chance: one whose host has its share waits
+ * a little for another's, unless there is none. */
 TEST(a_host_has_its_share_of_places)
 {
     play(4, "JOIN a 0/2 job=j1\n"
@@ -469,19 +470,22 @@ TEST(a_host_has_its_share_of_places)
             "  b PENDING rank 1\n"
             "JOIN c 0/2 job=j3 host=a\n"
             "  c PENDING rank 1\n"
-            "JOIN d 0/2 job=j4 host=a\n"
-            "  d PENDING no room\n"
-            "JOIN d 0/2 job=j4 host=a\n"
-            "  d PENDING no room\n"
-            "JOIN d 0/2 job=j4 host=a\n"
-            "  d PENDING no room\n"
-            "JOIN d 0/2 job=j4 host=a\n"
+            "JOIN d 0/1 job=alone host=a\n"
+            "  d REFUSED no jobs: 10.0.0.1 has founded 3 jobs, as many as the switch's limits.jobs_per_host "
+            "allows: j1, j2, j3\n"
+            "JOIN i 1/2 job=j5 host=a\n"
+            "  i PENDING no room\n"
+            "JOIN d 0/2 job=j4 host=a asked=2\n"
             "  d PENDING no room\n"
             "JOIN d 0/2 job=j4 host=a\n"
             "  d REFUSED no jobs: 10.0.0.1 has founded 3 jobs, as many as the switch's limits.jobs_per_host "
             "allows: j1, j2, j3\n"
             "JOIN e 0/2 job=j5\n"
             "  e PENDING rank 1\n"
+            "JOIN i 1/2 job=j5 host=a\n"
+            "  open\n"
+            "  e READY 128 slots 1460 bytes\n"
+            "  i READY 128 slots 1460 bytes\n"
             "loud\n"
             "wait 0.01\n"
             "JOIN f 0/2 job=j6\n"
@@ -500,28 +504,6 @@ TEST(a_host_has_its_share_of_places)
             "  job 'j3': over: nobody is left in it\n");
 }
 
-/* Which of a job's ranks founds it is chance: one whose host has its share waits for another's a little. */
-TEST(a_host_with_its_share_joins_what_another_founds)
-{
-    play(4, "JOIN a 0/2 job=j1\n"
-            "  a PENDING rank 1\n"
-            "JOIN b 0/2 job=j2 host=a\n"
-            "  b PENDING rank 1\n"
-            "JOIN c 0/2 job=j3 host=a\n"
-            "  c PENDING rank 1\n"
-            "JOIN d 0/1 job=alone host=a\n" /* nobody else is in it */
-            "  d REFUSED no jobs: 10.0.0.1 has founded 3 jobs, as many as the switch's limits.jobs_per_host "
-            "allows: j1, j2, j3\n"
-            "JOIN e 0/2 job=j4 host=a\n"
-            "  e PENDING no room\n"
-            "JOIN f 1/2 job=j4\n"
-            "  f PENDING rank 0\n"
-            "JOIN e 0/2 job=j4 host=a\n"
-            "  open\n"
-            "  e READY 128 slots 1460 bytes\n"
-            "  f READY 128 slots 1460 bytes\n");
-}
-
 /* Whoever says that he is a switch is as much as a host, however many hosts he speaks for. */
 TEST(a_switch_below_has_its_share_of_places)
 {
@@ -531,15 +513,7 @@ TEST(a_switch_below_has_its_share_of_places)
             "  b PENDING rank 1\n"
             "JOIN c 0/2 job=j3 host=a below=3\n"
             "  c PENDING rank 1\n"
-            "JOIN d 0/2 job=j4 host=a below=4\n"
-            "  d PENDING no room\n"
-            "JOIN d 0/2 job=j4 host=a below=4\n"
-            "  d PENDING no room\n"
-            "JOIN d 0/2 job=j4 host=a below=4\n"
-            "  d PENDING no room\n"
-            "JOIN d 0/2 job=j4 host=a below=4\n"
-            "  d PENDING no room\n"
-            "JOIN d 0/2 job=j4 host=a below=4\n"
+            "JOIN d 0/2 job=j4 host=a below=4 asked=4\n"
             "  d REFUSED no jobs: 10.0.0.1 has founded 3 jobs, as many as the switch's limits.jobs_per_host "
             "allows: j1, j2, j3\n"
             "JOIN e 0/1 job=j5\n"
@@ -562,15 +536,7 @@ TEST(a_host_below_a_switch_has_its_share_of_places)
             "  job 'j1': gives its place to a host that has fewer\n"
             "  job 'j4': rank 0 of 2 has joined\n"
             "  d PENDING rank 1\n"
-            "JOIN e 0/2 job=j5 host=a below=1\n"
-            "  e PENDING no room\n"
-            "JOIN e 0/2 job=j5 host=a below=1\n"
-            "  e PENDING no room\n"
-            "JOIN e 0/2 job=j5 host=a below=1\n"
-            "  e PENDING no room\n"
-            "JOIN e 0/2 job=j5 host=a below=1\n"
-            "  e PENDING no room\n"
-            "JOIN e 0/2 job=j5 host=a below=1\n"
+            "JOIN e 0/2 job=j5 host=a below=1 asked=4\n"
             "  e REFUSED no jobs: 10.0.0.1 has founded 3 jobs, as many as the switch's limits.jobs_per_host "
             "allows: j4, j2, j3\n"
             "JOIN f 0/2 job=j6 host=a below=3\n"

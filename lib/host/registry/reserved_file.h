@@ -7,8 +7,7 @@
 #include "config/reserved.h"
 
 /* Whole or not at all; not waited for until it is on the disk, since whoever reserves must not hold up
- * members of jobs. now: by the clock of until. 0; or a negative errno value, and the log has what it means.
- */
+ * members of jobs. now: by the clock of until. Returns 0, or -errno; the log has what that means. */
 int reserved_file_write(const struct reserved *r, const struct config *cfg, uint64_t now);
 
 /* Fills in those whose time is not over and for which the quotas have room, measured anew, the oldest first;
