@@ -77,12 +77,15 @@ step "what is reserved outlives a restart, and is told"
 net_swagg_with "state: $NET_DIR" "metrics: {listen: \"127.0.0.1:$PORT\"}"
 net_ctl job reserve soon job='awaited*' ranks=2 slots=100 for=86400
 net_ctl job reserve late ranks=4 for=86400
-net_ctl job release late
 kept=$NET_DIR/reserved-$(net_switch_ip).json
 mkdir "$kept.new" # in the place of what the file is written anew in
 expect_match "what the next start would not know" "$(net_ctl job reserve lost ranks=2 for=86400 2>&1 || true)" \
     'lost: it could not be kept in .* \(state\): Is a directory: the next start would not know of it'
+expect_match "what the next start would have again" "$(net_ctl job release late 2>&1 || true)" \
+    'late is released, but .* \(state\) could not be written: Is a directory: until its time is over'
 rmdir "$kept.new"
+net_ctl job reserve late ranks=4 for=86400
+net_ctl job release late
 net_swagg_kill
 net_swagg_start "$NET_DIR/swagg.yaml"
 expect_equal "reserved" "$(net_ctl -H -o name,job,tenant,ranks,slots,jobs reserved | xargs)" "soon awaited* everybody 2 128 0"

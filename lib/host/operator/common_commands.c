@@ -192,16 +192,22 @@ static void release(const struct common_host *h, const struct common_job *job, c
                     struct reply *reply)
 {
     char name[CONFIG_JOB_MAX];
+    int kept = 0;
     bool any;
 
     (void)job;
     if (!take_text(request->body, "job", NULL, name, reply))
         return;
     registry_host_enter(h->registry, 0, monotonic_ns());
-    any = registry_release(h->registry, name);
+    any = registry_release(h->registry, name, &kept);
     registry_host_leave(h->registry);
     if (!any)
         reply_fail(reply, REPLY_UNKNOWN, "there is no reservation %s: swaggctl reserved lists them", name);
+    else if (kept < 0)
+        reply_fail(reply, REPLY_REFUSED,
+                   "%s is released, but %.80s (state) could not be written: %s: until its time is over the next "
+                   "start has it again; mend that, and reserve and release it once more",
+                   name, h->registry->parts.cfg->state, strerror(-kept));
 }
 
 const struct common_command common_commands[COMMON_COMMANDS] = {

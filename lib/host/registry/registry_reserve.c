@@ -107,13 +107,12 @@ bool registry_reserve(struct registry_host *h, const struct reservation *wanted,
     return rc == 0;
 }
 
-bool registry_release(struct registry_host *h, const char *name)
+bool registry_release(struct registry_host *h, const char *name, int *kept)
 {
-    const bool any = reserved_drop(&h->reserved, name);
-
-    if (any)
-        registry_reserved_keep(h);
-    return any;
+    if (!reserved_drop(&h->reserved, name))
+        return false;
+    *kept = registry_reserved_keep(h);
+    return true;
 }
 
 int registry_reserved_keep(const struct registry_host *h)

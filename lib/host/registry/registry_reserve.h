@@ -14,8 +14,9 @@ unsigned registry_kept(void *host, int tenant, const char *name, bool of_tenant)
 bool registry_reserve(struct registry_host *h, const struct reservation *wanted, uint32_t seconds,
                       char text[AGG_TEXT_MAX]);
 
-/* False: there is no reservation of this name. */
-bool registry_release(struct registry_host *h, const char *name);
+/* False: there is no reservation of this name. kept: as reserved_file_write; below 0, the next start has it
+ * again. */
+bool registry_release(struct registry_host *h, const char *name, int *kept);
 
 /* They have changed: the next start is to know them. As reserved_file_write. */
 int registry_reserved_keep(const struct registry_host *h);
