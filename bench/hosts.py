@@ -14,9 +14,10 @@ MEASURES = (*rooms.MPI, "lib/core/local")  # rooms.py
 SETTINGS = {"200mbit": "four ranks on each of four hosts, 4 MiB, links of 200 Mbit/s", "cpu": "four ranks on each of four hosts, 16 MiB, links without a limit",
             "cpu_1": "one rank on each of four hosts, 16 MiB, links without a limit"}
 VARIANTS = {"openmpi": "Open MPI", "best": "Open MPI, the best that was tried", "flat": "swagg, each rank for itself", "swagg": "swagg"}
-THREADS = {"threads_200mbit": "links of 200 Mbit/s, 4 MiB", "threads_cpu": "links without a limit, 16 MiB"}
-LINKS = {"one": "one link of 100 Mbit/s, one switch", "two": "two of these, a switch at each", "slow": "one link of 50 Mbit/s",
-         "fast": "one of 150", "uneven": "these two, a switch at each"}
+THREADS = {"threads_100mbit": "links of 100 Mbit/s, 4 MiB", "threads_cpu": "links without a limit, 16 MiB"}
+LINKS = {"one_50mbit": "one link of 50 Mbit/s, one switch", "two_50mbit": "two of these, a switch at each",
+         "one_100mbit": "one link of 100 Mbit/s, one switch", "two_100mbit": "two of these, a switch at each",
+         "slow": "one link of 25 Mbit/s", "fast": "one of 75", "uneven": "these two, a switch at each"}
 ONE = {"openmpi": "Open MPI", "ucx": "Open MPI over UCX", "swagg": "swagg"}
 PARTS = ("small", "middle", "large")
 RANKS_OF_CPU_1 = 4
@@ -62,13 +63,14 @@ ONE_HOST = (
     Figure("one_host_vs_ucx", f"Beside Open MPI over UCX's shared memory it is {FASTER} that, in the mean."),
     Figure("one_host_worst_vs_ucx", f"Beside UCX, the size that compares worst is {FASTER} it.", first_screen=False),
 )
-THREADS_FLAT = Figure("threads_flat", f"With two threads a rank, links of 200 Mbit/s that one fills, an allreduce of 4 MiB is {FASTER} with one.", ">= 0.95")
+THREADS_FLAT = Figure("threads_flat", f"With two threads a rank, links of 100 Mbit/s that one fills, an allreduce of 4 MiB is {FASTER} with one.", ">= 0.95")
 THREADS_CPU = Figure("threads_cpu_2_vs_1", f"With two threads a rank, links without a limit, hosts and switch on the same CPUs, an allreduce of 16 MiB is {FASTER} with one.", first_screen=False)
 SOCKETS = Figure("rank_gbits_per_core_sockets", "By the kernel's sockets a rank sums {:.2f} Gbit/s for each CPU that it keeps busy, links without a limit.", first_screen=False)
-TWO_LINKS = Figure("two_links_vs_one", f"With two links of 100 Mbit/s a host, each to a switch of its own, an allreduce of 4 MiB is {FASTER} with one of them.", ">= 1.9")
-UNEVEN_LINKS = Figure("uneven_links_of_sum", "With two links of 50 and 150 Mbit/s a host, each to a switch of its own, an allreduce of 4 MiB gets {:.1%} of what each of them gets alone, together.", ">= 0.95")
+TWO_LINKS = Figure("two_links_vs_one", f"With two links of 50 Mbit/s a host, each to a switch of its own, an allreduce of 4 MiB is {FASTER} with one of them.", ">= 1.9")
+TWO_FAST_LINKS = Figure("two_links_100mbit_vs_one", f"With two links of 100 Mbit/s it is {FASTER} with one of them; hosts and both switches share this machine's CPUs.")
+UNEVEN_LINKS = Figure("uneven_links_of_sum", "With two links of 25 and 75 Mbit/s a host, each to a switch of its own, an allreduce of 4 MiB gets {:.1%} of what each of them gets alone, together.", ">= 0.95")
 SHARED = Figure("host_shared_bytes_per_rank_and_tensor", "Ranks of one host share memory that is, for each of four, {:.2f} times a tensor of 16 MiB.", first_screen=False)
-FIGURES = (*(ratio[0] for ratio in RATIOS), HOST_CPU, *(row[0] for row in CPU), THREADS_FLAT, THREADS_CPU, SOCKETS, TWO_LINKS, UNEVEN_LINKS, *ONE_HOST, SHARED)
+FIGURES = (*(ratio[0] for ratio in RATIOS), HOST_CPU, *(row[0] for row in CPU), THREADS_FLAT, THREADS_CPU, SOCKETS, TWO_LINKS, TWO_FAST_LINKS, UNEVEN_LINKS, *ONE_HOST, SHARED)
 
 
 def calls(reports):
@@ -106,9 +108,9 @@ def ways(directory):
     def ratio(setting, over, under, what="median_us"):
         return records.ratios(*(taken(setting, variant, what) for variant in (over, under)))
 
-    def two_links():
+    def two_links(rate):
         times = links_of(reports)
-        return records.ratios(times["one"], times["two"])
+        return records.ratios(times[f"one_{rate}"], times[f"two_{rate}"])
 
     def uneven_links():
         times = links_of(reports)
@@ -143,7 +145,7 @@ def ways(directory):
         return memory["bytes"] / memory["ranks"] / TENSOR
 
     made = {figure.name: partial(ratio, *what) for figure, *what in RATIOS} | {figure.name: partial(cpu, *what) for figure, *what in CPU}
-    made |= {HOST_CPU.name: least_cpu, TWO_LINKS.name: two_links, UNEVEN_LINKS.name: uneven_links, THREADS_FLAT.name: partial(threads, "threads_200mbit"), THREADS_CPU.name: partial(threads, "threads_cpu"), SOCKETS.name: sockets, SHARED.name: shared}
+    made |= {HOST_CPU.name: least_cpu, TWO_LINKS.name: partial(two_links, "50mbit"), TWO_FAST_LINKS.name: partial(two_links, "100mbit"), UNEVEN_LINKS.name: uneven_links, THREADS_FLAT.name: partial(threads, "threads_100mbit"), THREADS_CPU.name: partial(threads, "threads_cpu"), SOCKETS.name: sockets, SHARED.name: shared}
     return made | {figure.name: partial(way, peer) for figure, (way, peer) in
                    zip(ONE_HOST, ((mean, "openmpi"), (worst, "openmpi"), (mean, "ucx"), (worst, "ucx")))}
 

@@ -35,20 +35,27 @@ on_hosts() { # SETTING RANKS TENSOR
     net_swagg_stop
 }
 
-# Each host has two links, with a switch at each; a job takes the first, or both.
-on_two_links() {
-    local tensor="4M 3 1"
+limit_links() { # LIMIT LIMIT-OF-THE-SECOND
+    net_limit "$1"
+    net_second net_limit "$2"
+}
+
+# Each host has two links of this rate, with a switch at each; a job takes the first, or both.
+on_two_links() { # RATE
+    local rate=$1
+    limit_links "$rate" "$rate"
     start_swagg 0
-    measure_offloaded "links,one" allreduce "$tensor"
+    measure_offloaded "links,one_$rate" allreduce "$LIMITED_TENSOR"
     net_second start_swagg 0
-    SWITCHES=$(net_switch_ip),$(net_second net_switch_ip) measure_offloaded "links,two" allreduce "$tensor"
+    SWITCHES=$(net_switch_ip),$(net_second net_switch_ip) measure_offloaded "links,two_$rate" allreduce "$LIMITED_TENSOR"
     net_second net_swagg_stop
     net_swagg_stop
 }
 
 # The same with links that are not alike: each alone, and both, once ranks have found out what they carry.
 on_uneven_links() {
-    local tensor="4M 3 1" settled="4M 5 12"
+    local tensor=$LIMITED_TENSOR settled="4M 5 12"
+    limit_links 25mbit 75mbit
     start_swagg 0
     net_second start_swagg 0
     measure_offloaded "links,slow" allreduce "$tensor"
@@ -118,18 +125,15 @@ net_second net_links
 for ((run = 1; run <= runs; run++)); do
     net_limit 200mbit
     on_hosts 200mbit 16 "$LIMITED_TENSOR"
-    ranks=4 on_threads threads_200mbit "$LIMITED_TENSOR" 1 2
+    net_limit 100mbit
+    ranks=4 on_threads threads_100mbit "$LIMITED_TENSOR" 1 2
     net_limit none
     ranks=4 on_threads threads_cpu "$FREE_TENSOR" 1 2 4
     on_hosts cpu 16 "$FREE_TENSOR"
     on_hosts cpu_1 4 "$FREE_TENSOR"
-    net_limit 100mbit
-    net_second net_limit 100mbit
-    ranks=4 on_two_links
-    net_limit 50mbit
-    net_second net_limit 150mbit
+    ranks=4 on_two_links 50mbit
+    ranks=4 on_two_links 100mbit
     ranks=4 on_uneven_links
-    net_limit none
-    net_second net_limit none
+    limit_links none none
     on_one_host
 done

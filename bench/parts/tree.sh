@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # of switches.sh and parts.sh
-# Four hosts on one switch, on two levels and on three, every link limited to 100 Mbit/s; what goes up from a leaf; and the time that is
+# Four hosts on one switch, on two levels and on three, every link limited to 50 Mbit/s; what goes up from a leaf; and the time that is
 # lost when a leaf is killed and started again in the middle of a collective.
 
 # shellcheck source=script/lib/tree.sh
@@ -14,7 +14,7 @@ tree() {
             tree_config "$name" "pool: {megabytes: 16, kept_frames: 1024}" "memory: {mode: no-huge, megabytes: 160}"
         done
         tree_start "${TREE_SWITCHES[@]}"
-        tree_limit 100mbit
+        tree_limit 50mbit
         tree_goodput "$levels"
         [ "$levels" != 2 ] || tree_restart
         tree_remove
