@@ -204,10 +204,11 @@ static void release(const struct common_host *h, const struct common_job *job, c
     if (!any)
         reply_fail(reply, REPLY_UNKNOWN, "there is no reservation %s: swaggctl reserved lists them", name);
     else if (kept < 0)
-        reply_fail(reply, REPLY_REFUSED,
-                   "%s is released, but %.80s (state) could not be written: %s: until its time is over the next "
-                   "start has it again; mend that, and reserve and release it once more",
-                   name, h->registry->parts.cfg->state, strerror(-kept));
+        reply_fail(
+            reply, REPLY_REFUSED,
+            "%s is released, but %.80s (state) could not be written: %s: until its time is over the next "
+            "start has it again; mend that, and reserve and release it once more",
+            name, h->registry->parts.cfg->state, strerror(-kept));
 }
 
 const struct common_command common_commands[COMMON_COMMANDS] = {
