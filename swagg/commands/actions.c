@@ -92,11 +92,7 @@ static bool check(const struct config *running, json_t *port, struct config_port
 /* vlan 0: none was asked for. */
 static bool check_switch(const struct config *running, uint32_t vlan, struct reply *reply)
 {
-    bool known = running->vlans == 0 && vlan == 0;
-
-    for (unsigned i = 0; i < running->vlans; i++)
-        known |= running->vlan[i].id == vlan;
-    if (!known)
+    if (running->vlans == 0 ? vlan != 0 : config_find_vlan(running, vlan) < 0)
         reply_fail(reply, REPLY_REFUSED,
                    running->vlans == 0 ? "vlan=%u: the switch has no VLANs (switch.vlans)"
                                        : "vlan=%u: the switch has no such VLAN; say vlan=ID with one of "

@@ -104,16 +104,6 @@ int config_take_added(struct config *next, const struct config *from)
     return rc;
 }
 
-/* Where the network of this VLAN of c is in running. */
-static uint8_t network_of(const struct config *running, const struct config *c, uint8_t network)
-{
-    uint8_t v = 0;
-
-    while (v < running->vlans && running->vlan[v].id != c->vlan[network].id)
-        v++;
-    return running->vlans == 0 ? 0 : v;
-}
-
 void config_mark_added(struct config *alone, const struct config *running)
 {
     const struct config_jobs_list *list;
@@ -121,8 +111,9 @@ void config_mark_added(struct config *alone, const struct config *running)
     for (unsigned l = 0; (list = open_list(&l)) != NULL; l++)
         for (unsigned i = 0; i < *count_of(alone, list); i++) {
             struct config_fixed *job = config_fixed(alone, list, i);
+            const int network = config_find_vlan(running, alone->vlan[job->network].id);
 
-            job->network = network_of(running, alone, job->network);
+            job->network = network < 0 ? 0 : (uint8_t)network;
             job->added = true;
         }
 }

@@ -482,6 +482,9 @@ unsigned config_jobs_of(const struct config *c, unsigned tenant);
 /* Whether one of them that has a name is this tenant's, and has this one. */
 bool config_has_job(const struct config *c, int tenant, const char *name);
 
+/* The place of this VLAN in c->vlan; -1: it is none of the switch's. */
+int config_find_vlan(const struct config *c, uint32_t id);
+
 /* The uplink of a tenant's jobs of this name in this network; -1: this switch is their root. */
 int config_uplink_of(const struct config *c, unsigned network, int tenant, const char *job);
 

@@ -316,12 +316,12 @@ static bool any_port_carries(const struct config *c)
     return false;
 }
 
-static struct config_vlan *find(struct config *c, uint32_t id)
+int config_find_vlan(const struct config *c, uint32_t id)
 {
     for (unsigned i = 0; i < c->vlans; i++)
         if (c->vlan[i].id == id)
-            return &c->vlan[i];
-    return NULL;
+            return (int)i;
+    return -1;
 }
 
 static bool is_vlan(uint32_t id)
@@ -332,7 +332,7 @@ static bool is_vlan(uint32_t id)
 /* The VLAN is one of the switch's from here on. */
 static void note(struct settings *s, const char *path, struct config *c, uint32_t id)
 {
-    if (!is_vlan(id) || find(c, id) != NULL)
+    if (!is_vlan(id) || config_find_vlan(c, id) >= 0)
         return;
     if (c->vlans < CONFIG_VLANS_MAX)
         c->vlan[c->vlans++] = (struct config_vlan){.id = id};
@@ -394,7 +394,7 @@ static void check_addresses(struct settings *s, struct config *c)
 
         if (!is_vlan(listed[i].id))
             continue;
-        if (find(c, listed[i].id) != NULL) {
+        if (config_find_vlan(c, listed[i].id) >= 0) {
             settings_fault(s, path, "VLAN %u is there twice", listed[i].id);
             continue;
         }
@@ -428,11 +428,12 @@ void config_check_vlans(struct settings *s, struct config *c)
 uint8_t config_find_network(struct settings *s, const struct config *c, const char *path, uint32_t id,
                             bool with_address)
 {
+    const int v = config_find_vlan(c, id);
+
     if (!settings_has(s, path) || settings_are_faulty(s, path))
         return 0;
-    for (unsigned v = 0; v < c->vlans; v++)
-        if (c->vlan[v].id == id && (c->vlan[v].ip != 0 || !with_address))
-            return (uint8_t)v;
+    if (v >= 0 && (c->vlan[v].ip != 0 || !with_address))
+        return (uint8_t)v;
     if (with_address)
         settings_fault(s, path, "the switch has no address in VLAN %u (switch.vlans)", id);
     else

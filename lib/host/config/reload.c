@@ -95,11 +95,9 @@ static bool find_numbers(const struct config *next, const struct config *running
                          uint8_t number[CONFIG_VLANS_MAX])
 {
     for (unsigned i = 0; i < next->vlans; i++) {
-        unsigned n = 0;
+        const int n = config_find_vlan(running, next->vlan[i].id);
 
-        while (n < running->vlans && running->vlan[n].id != next->vlan[i].id)
-            n++;
-        if (n == running->vlans)
+        if (n < 0)
             return false;
         number[i] = (uint8_t)n;
     }
