@@ -7,11 +7,6 @@
 #include "config/config_parts.h"
 #include "config/reload.h"
 
-static unsigned *count_of(const struct config *c, const struct config_jobs_list *list)
-{
-    return (unsigned *)((char *)c + list->jobs);
-}
-
 /* The first list from the i-th on that is open; NULL: there is none. */
 static const struct config_jobs_list *open_list(unsigned *i)
 {
@@ -36,7 +31,7 @@ static int check_room(const struct config *c, const struct config_jobs_list *lis
     const unsigned most = (unsigned)settings_list(config_settings(c), list->key)->most;
     const char *other;
 
-    if (*count_of(c, list) == most)
+    if (*config_count(c, list) == most)
         return log_fail(-ENOSPC, "%s[%s]: there are %u such jobs, and no more are possible", list->key, name,
                         most);
     for (unsigned l = 0; (other = config_open_list(l)) != NULL; l++)
@@ -81,7 +76,7 @@ static int take(struct config *next, const struct config *from, const struct con
                 unsigned place)
 {
     const struct config_fixed *job = config_fixed(from, list, place);
-    unsigned *n = count_of(next, list);
+    unsigned *n = config_count(next, list);
     int rc = check_room(next, list, job->name);
 
     for (unsigned i = 0; i < *n && rc == 0; i++)
@@ -98,7 +93,7 @@ int config_take_added(struct config *next, const struct config *from)
     int rc = 0;
 
     for (unsigned l = 0; (list = open_list(&l)) != NULL; l++)
-        for (unsigned i = 0; i < *count_of(from, list) && rc == 0; i++)
+        for (unsigned i = 0; i < *config_count(from, list) && rc == 0; i++)
             if (config_fixed(from, list, i)->added)
                 rc = take(next, from, list, i);
     return rc;
@@ -109,7 +104,7 @@ void config_mark_added(struct config *alone, const struct config *running)
     const struct config_jobs_list *list;
 
     for (unsigned l = 0; (list = open_list(&l)) != NULL; l++)
-        for (unsigned i = 0; i < *count_of(alone, list); i++) {
+        for (unsigned i = 0; i < *config_count(alone, list); i++) {
             struct config_fixed *job = config_fixed(alone, list, i);
             const int network = config_find_vlan(running, alone->vlan[job->network].id);
 
@@ -120,7 +115,7 @@ void config_mark_added(struct config *alone, const struct config *running)
 
 static void take_out(const struct config *c, const struct config_jobs_list *list, unsigned place)
 {
-    const unsigned after = --*count_of(c, list) - place;
+    const unsigned after = --*config_count(c, list) - place;
 
     memmove(config_fixed(c, list, place), config_fixed(c, list, place + 1), after * list->stride);
     memset(config_fixed(c, list, place + after), 0, list->stride);

@@ -93,7 +93,8 @@ extern const struct config_jobs_list config_replay_jobs, config_static_jobs, con
     config_clone_jobs, config_roce_jobs, config_atp_jobs;
 struct config_member config_member_of(const struct config_peer *peer);
 
-/* A job of a list of fixed ones. */
+/* How many a list has, and a job of a list of fixed ones. */
+unsigned *config_count(const struct config *c, const struct config_jobs_list *list);
 struct config_fixed *config_fixed(const struct config *c, const struct config_jobs_list *list,
                                   unsigned place);
 /* Looks up its network and its tenant. with_address: the switch must have an address in that. */

@@ -36,6 +36,11 @@ void config_check_peer(struct settings *s, const struct config *c, const char *p
         settings_fault(s, key, "is switch.ip, the switch's own address");
 }
 
+unsigned *config_count(const struct config *c, const struct config_jobs_list *list)
+{
+    return (unsigned *)((char *)c + list->jobs);
+}
+
 struct config_fixed *config_fixed(const struct config *c, const struct config_jobs_list *list, unsigned place)
 {
     return (struct config_fixed *)((char *)c + list->first + place * list->stride);
@@ -134,7 +139,7 @@ const struct config_jobs_list *const config_jobs_lists[] = {&config_replay_jobs,
 
 static unsigned jobs_in(const struct config *c, const struct config_jobs_list *list)
 {
-    const unsigned n = *(const unsigned *)((const char *)c + list->jobs);
+    const unsigned n = *config_count(c, list);
 
     return list->alone ? n > 0 : n;
 }

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "config/config_parts.h"
+
 static_assert(CONFIG_TENANTS_MAX <= 64 && SWAGG_MAX_PORTS <= 64, "a bit of a word each");
 
 int config_find(const struct config *c, const char *list, const char *name)
@@ -111,12 +113,12 @@ void config_align_vlans(struct config *next, const struct config *running)
 
     if (!same_addresses(next, running) || !find_numbers(next, running, number))
         return;
-    for (unsigned i = 0; i < next->hostagg_jobs; i++)
-        next->hostagg[i].common.network = number[next->hostagg[i].common.network];
-    for (unsigned i = 0; i < next->clone_jobs; i++)
-        next->clone[i].common.network = number[next->clone[i].common.network];
-    for (unsigned i = 0; i < next->roce_jobs; i++)
-        next->roce[i].common.network = number[next->roce[i].common.network];
+    for (const struct config_jobs_list *const *list = config_jobs_lists; *list != NULL; list++)
+        for (unsigned i = 0; (*list)->stride > 0 && i < *config_count(next, *list); i++) {
+            struct config_fixed *job = config_fixed(next, *list, i);
+
+            job->network = number[job->network];
+        }
     memcpy(next->vlan, running->vlan, sizeof(next->vlan));
     next->vlans = running->vlans;
 }
