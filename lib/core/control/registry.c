@@ -65,13 +65,13 @@ static void answer_member(struct ctl_registry *r, const struct ctl_endpoint *to,
 
 /* JOIN */
 
-/* -1: it may not join, and *why says so. */
+/* What may keep it out says so in *why, which has CTL_NOT_ADMITTED and its rank until then. */
+
+/* -1: it may not join. */
 static int tenant_of(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m,
                      struct ctl_failure *why)
 {
     const struct ctl_registry_actions *a = &r->cfg.actions;
-    why->reason = CTL_NOT_ADMITTED;
-    why->rank = m->head.rank;
     int key = ctl_guard_tenant(&r->guard, from);
     if (a->tenant_of)
         return a->tenant_of(a->ctx, from, key, m->join.name, why->text);
@@ -103,20 +103,11 @@ static bool is_taken(const struct ctl_registry *r, const struct ctl_endpoint *fr
                      const struct ctl_message *m, struct ctl_failure *why)
 {
     const struct ctl_registry_actions *a = &r->cfg.actions;
-    why->reason = CTL_NOT_ADMITTED;
-    why->rank = m->head.rank;
     return a->is_taken && a->is_taken(a->ctx, from, m->join.data_port, why->text);
 }
 
-static bool is_retired(const struct ctl_registry *r, const struct ctl_endpoint *from,
-                       const struct ctl_message *m, struct ctl_failure *why)
-{
-    why->rank = m->head.rank;
-    return ctl_guard_is_retired(&r->guard, from, why);
-}
-
-/* Of which tenant a process is, or would be; -1: it may not join, and *why says so. A member of a job that
- * does not form any more was asked before, and need not be a second time. */
+/* Of which tenant a process is, or would be; -1: it may not join. A member of a job that does not form any
+ * more was asked before, and need not be a second time. */
 static int tenant_for(struct ctl_registry *r, const struct ctl_entry *job, const struct ctl_endpoint *from,
                       const struct ctl_message *m, struct ctl_failure *why)
 {
@@ -195,7 +186,7 @@ static void answer_recalled(struct ctl_registry *r, const struct ctl_endpoint *t
 static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t challenge, uint64_t now)
 {
-    struct ctl_failure why;
+    struct ctl_failure why = {.reason = CTL_NOT_ADMITTED, .rank = m->head.rank};
     int tenant = tenant_for(r, job, from, m, &why);
     if (tenant >= 0 && knows_boot_id(r, from, m))
         job = ctl_join_follow(r, job, m->head.rank, tenant);
@@ -204,8 +195,8 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
         ctl_answer_refused(r, from, &m->head, m->join.name, &why);
     } else if (!knows_boot_id(r, from, m))
         answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart, or forged */
-    else if (!job &&
-             (is_retired(r, from, m, &why) || is_draining(r, tenant, m, &why) || is_taken(r, from, m, &why)))
+    else if (!job && (ctl_guard_is_retired(&r->guard, from, &why) || is_draining(r, tenant, m, &why) ||
+                      is_taken(r, from, m, &why)))
         ctl_answer_refused(r, from, &m->head, m->join.name, &why);
     else if (job && join_recalled(r, job, from, m, now))
         return;
