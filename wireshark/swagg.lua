@@ -96,16 +96,11 @@ local function done(p)
     p.proto.fields = p.swagg_fields
 end
 
-local function text_field(p, abbr, title)
-    local field = ProtoField.string(abbr, title)
-    table.insert(p.swagg_fields, field)
-    return field
-end
-
-local function bytes_field(p, abbr, title)
-    local field = ProtoField.bytes(abbr, title)
-    table.insert(p.swagg_fields, field)
-    return field
+-- One that is shown by itself.
+local function field(p, kind, abbr, title)
+    local f = ProtoField[kind](abbr, title)
+    table.insert(p.swagg_fields, f)
+    return f
 end
 
 -- --- bits that stand for ranks ---
@@ -194,6 +189,12 @@ end
 local CALL_BYTES, MISMATCH_BYTES, BOOT_ID_BYTES = 20, 60, 8
 local TRAILER_BYTES = { [0] = 0, 4, 8 }
 
+local function of_elements(p, prefix)
+    return {
+        elements = field(p, "bytes", prefix .. ".elements", "Elements"), first = field(p, "string", prefix .. ".first", "The first elements"),
+    }
+end
+
 local function shared(p, prefix)
     local call_rows = function(at, of)
         return {
@@ -205,9 +206,9 @@ local function shared(p, prefix)
             { at + 12, 2, of .. ".part", "Part of a call (hash)", "hex" },
         }
     end
-    local s = { call = layout(p, prefix, call_rows(0, "call")) }
-    s.count = ProtoField.uint64(prefix .. ".call.count", "Elements")
-    table.insert(p.swagg_fields, s.count)
+    local s = of_elements(p, prefix)
+    s.call = layout(p, prefix, call_rows(0, "call"))
+    s.count = field(p, "uint64", prefix .. ".call.count", "Elements")
     s.mismatch = layout(p, prefix, {
         { 0, 2, "mismatch.your_rank", "Your rank", "uint" },
         { 2, 2, "mismatch.peer_rank", "The peer's rank", "uint" },
@@ -220,11 +221,9 @@ local function shared(p, prefix)
     })
     s.yours = layout(p, prefix, call_rows(20, "mismatch.yours"))
     s.peers = layout(p, prefix, call_rows(40, "mismatch.peers"))
-    s.ranks = text_field(p, prefix .. ".ranks", "Ranks that are there")
-    s.boot_id = bytes_field(p, prefix .. ".boot_id", "Boot id")
-    s.elements = bytes_field(p, prefix .. ".elements", "Elements")
-    s.first = text_field(p, prefix .. ".first", "The first elements")
-    s.trailer = bytes_field(p, prefix .. ".trailer", "Trailer")
+    s.ranks = field(p, "string", prefix .. ".ranks", "Ranks that are there")
+    s.boot_id = field(p, "bytes", prefix .. ".boot_id", "Boot id")
+    s.trailer = field(p, "bytes", prefix .. ".trailer", "Trailer")
     return s
 end
 
@@ -282,7 +281,7 @@ local sml_exponents = layout(sml, "swagg", {
 local sml_probe = layout(sml, "swagg", { { 10, 1, "ports", "Data ports", "uint" } })
 local sml_late = layout(sml, "swagg", { { 10, 4, "expected", "The tag that its slot collects", "uint" } })
 local sml_shared = shared(sml, "swagg")
-local sml_words = text_field(sml, "swagg.code_in_words", "Operation and type")
+local sml_words = field(sml, "string", "swagg.code_in_words", "Operation and type")
 done(sml)
 
 sml.proto.prefs.format = Pref.enum("Format of jobs whose READY was not captured", 0,
@@ -463,14 +462,14 @@ local ready = layout(ctl, "swagg_control.ready", {
     { 8, 4, "lost_after_ms", "Lost after, ms", "uint" },
     { 16, 8, "roster", "Roster", "hex" },
 })
-local ready_ranks = text_field(ctl, "swagg_control.ready.ranks", "One sum for ranks")
+local ready_ranks = field(ctl, "string", "swagg_control.ready.ranks", "One sum for ranks")
 local pending = layout(ctl, "swagg_control.pending", {
     { 0, 4, "waited_ms", "The job has waited, ms", "uint" },
     { 4, 1, "occupied", "An earlier job, or somebody else, is in the way", "flag", nil, 0x01 },
     { 5, 1, "no_room", "No room yet", "flag", nil, 0x01 },
     { 6, 1, "preparing", "The switch is preparing", "flag", nil, 0x01 },
 })
-local pending_ranks = text_field(ctl, "swagg_control.pending.missing", "Ranks that are missing, or in the way")
+local pending_ranks = field(ctl, "string", "swagg_control.pending.missing", "Ranks that are missing, or in the way")
 local heartbeat = layout(ctl, "swagg_control.heartbeat", {
     { 0, 4, "calls", "Calls completed", "uint" },
     { 4, 1, "waiting", "Waiting", "flag", nil, 0x01 },
@@ -677,8 +676,8 @@ local atp_head = layout(atp, "swagg_atp", {
     { 32, 8, "bitmap1", "Bitmap 1", "hex" },
 })
 local atp_shared = shared(atp, "swagg_atp")
-local atp_ranks0 = text_field(atp, "swagg_atp.ranks0", "Ranks of the rack in the sum")
-local atp_words = text_field(atp, "swagg_atp.code_in_words", "Operation and type")
+local atp_ranks0 = field(atp, "string", "swagg_atp.ranks0", "Ranks of the rack in the sum")
+local atp_words = field(atp, "string", "swagg_atp.code_in_words", "Operation and type")
 done(atp)
 local ATP_HEAD = 40
 
@@ -741,9 +740,8 @@ local hostagg_differs = layout(hostagg, "swagg_hostagg", {
     { 10, 2, "other_worker", "The other worker", "uint" },
     { 12, 2, "other_bytes", "The length of its body", "uint" },
 })
-local hostagg_there = text_field(hostagg, "swagg_hostagg.workers", "Workers that are there")
-local hostagg_elements = bytes_field(hostagg, "swagg_hostagg.elements", "Elements")
-local hostagg_first = text_field(hostagg, "swagg_hostagg.first", "The first elements")
+local hostagg_there = field(hostagg, "string", "swagg_hostagg.workers", "Workers that are there")
+local hostagg_sum = of_elements(hostagg, "swagg_hostagg")
 done(hostagg)
 hostagg.proto.prefs.ports = Pref.range("UDP ports", "", "Of the hosts of `hostagg` and the collectors of `clone` in the switch's configuration", 65535)
 hostagg.proto.prefs.type = Pref.enum("Type of their elements", 3, "As the configuration has it", { { 1, "float32", 3 }, { 2, "int32", 1 } }, false)
@@ -763,8 +761,7 @@ function hostagg.proto.dissector(tvb, pinfo, root)
     elseif kind == 6 then
         hostagg_differs(tree, tvb)
     elseif body and (kind == 1 or kind == 3) then
-        tree:add(hostagg_elements, body())
-        tree:add(hostagg_first, body(), first_elements(body, hostagg.proto.prefs.type))
+        show_elements(hostagg_sum, tree, body, hostagg.proto.prefs.type)
     end
     local said = string.format("%s job %d %s chunk %d run %d", hostagg_kinds[kind], tvb(1, 1):uint(),
         worker == EVERYBODY and "everybody" or "worker " .. worker, tvb(4, 4):uint(), tvb(8, 2):uint())
@@ -776,10 +773,8 @@ end
 -- --- frames that pass by, which are others': where things lie is in the switch's configuration ---
 
 local clone = proto("swagg_clone", "swagg, passing frames")
-local clone_sequence = ProtoField.uint32("swagg_clone.sequence", "Chunk")
-table.insert(clone.swagg_fields, clone_sequence)
-local clone_elements = bytes_field(clone, "swagg_clone.elements", "Elements")
-local clone_first = text_field(clone, "swagg_clone.first", "The first elements")
+local clone_sequence = field(clone, "uint32", "swagg_clone.sequence", "Chunk")
+local clone_chunk = of_elements(clone, "swagg_clone")
 done(clone)
 clone.proto.prefs.ether_type = Pref.uint("EtherType", 0, "`ether_type` of the configuration; 0: such frames are not looked at")
 clone.proto.prefs.sequence_at = Pref.uint("sequence_at", 14, "As in the configuration: bytes from the frame's beginning")
@@ -799,9 +794,7 @@ function clone.proto.dissector(tvb, pinfo, root)
     else
         tree:add(clone_sequence, tvb(sequence, 4))
     end
-    local body = tvb(elements):tvb()
-    tree:add(clone_elements, body())
-    tree:add(clone_first, body(), first_elements(body, 1))
+    show_elements(clone_chunk, tree, tvb(elements):tvb(), 1)
     pinfo.cols.info:set("gradients that pass by")
     return tvb:len()
 end
@@ -809,20 +802,15 @@ end
 -- --- RoCE v2: Wireshark knows it; what SwitchML's clients mean by it is shown beside ---
 
 local roce = proto("swagg_roce", "swagg, SwitchML by RDMA")
-local roce_number = ProtoField.uint16("swagg_roce.message", "Message", base.DEC)
-table.insert(roce.swagg_fields, roce_number)
+local roce_number = field(roce, "uint16", "swagg_roce.message", "Message")
 local roce_rest = layout(roce, "swagg_roce", {
     { 2, 1, "e0", "Exponent 0", "int" },
     { 3, 1, "e1", "Exponent 1", "int" },
 })
-local roce_rank = ProtoField.uint8("swagg_roce.rank", "Rank (of what goes to the switch)")
-local roce_pair = ProtoField.uint16("swagg_roce.queue_pair", "Queue pair's index")
-local roce_version = ProtoField.uint8("swagg_roce.version", "Version of the message's slots (of what goes to the switch)")
-for _, field in ipairs({ roce_rank, roce_pair, roce_version }) do
-    table.insert(roce.swagg_fields, field)
-end
-local roce_elements = bytes_field(roce, "swagg_roce.elements", "Elements")
-local roce_first = text_field(roce, "swagg_roce.first", "The first elements")
+local roce_rank = field(roce, "uint8", "swagg_roce.rank", "Rank (of what goes to the switch)")
+local roce_pair = field(roce, "uint16", "swagg_roce.queue_pair", "Queue pair's index")
+local roce_version = field(roce, "uint8", "swagg_roce.version", "Version of the message's slots (of what goes to the switch)")
+local roce_body = of_elements(roce, "swagg_roce")
 done(roce)
 local pair_seen, opcode_seen = Field.new("infiniband.bth.destqp"), Field.new("infiniband.bth.opcode")
 local payload_seen = Field.new("udp.payload")
@@ -875,9 +863,7 @@ function roce.proto.dissector(_, pinfo, root)
         at = at + IMMEDIATE
     end
     if tvb:len() > at + ICRC then
-        local body = tvb(at, tvb:len() - at - ICRC)
-        tree:add(roce_elements, body)
-        tree:add(roce_first, body, first_elements(body:tvb(), 1))
+        show_elements(roce_body, tree, tvb(at, tvb:len() - at - ICRC):tvb(), 1)
     end
 end
 register_postdissector(roce.proto)
@@ -895,32 +881,24 @@ at_ports(sml, 0xbef0, 0xbef3) -- ... and of those to whom it is a worker
 at_ports(ctl, 0xbede, 0xbedf)
 at_ports(atp, 0xbec0, 0xbed0)
 
-local before = ""
-local function listen()
-    if before ~= hostagg.proto.prefs.ports then
-        if before ~= "" then
-            udp:remove(before, hostagg.proto)
+-- In the dissector table's places that a preference says; `none`: nowhere.
+local function follow(places, p, pref, none)
+    local before = none
+    local function listen()
+        local now = p.proto.prefs[pref]
+        if now == before then
+            return
         end
-        before = hostagg.proto.prefs.ports
-        if before ~= "" then
-            udp:add(before, hostagg.proto)
+        if before ~= none then
+            places:remove(before, p.proto)
         end
+        if now ~= none then
+            places:add(now, p.proto)
+        end
+        before = now
     end
+    p.proto.prefs_changed = listen
+    listen()
 end
-hostagg.proto.prefs_changed = listen
-listen()
-local ether_before = 0
-local function look_at_frames()
-    local ether = DissectorTable.get("ethertype")
-    if ether_before ~= clone.proto.prefs.ether_type then
-        if ether_before ~= 0 then
-            ether:remove(ether_before, clone.proto)
-        end
-        ether_before = clone.proto.prefs.ether_type
-        if ether_before ~= 0 then
-            ether:add(ether_before, clone.proto)
-        end
-    end
-end
-clone.proto.prefs_changed = look_at_frames
-look_at_frames()
+follow(udp, hostagg, "ports", "")
+follow(DissectorTable.get("ethertype"), clone, "ether_type", 0)
