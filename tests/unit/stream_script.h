@@ -12,6 +12,7 @@
  *   < wait CHUNK BITMAP = WORTH
  *   < reject CHUNK BOOT_ID = WORTH
  *   < mismatch CHUNK YOUR_RANK = WORTH
+ *   > KIND 1-3, < KIND 1-3               the same of several chunks, one after the other
  *   status STATUS
  *   missing RANK ... | missing
  *   oldest CHUNK
@@ -244,6 +245,14 @@ static inline void script_expect_lacks(struct script *sc, const unsigned chunks[
     SCRIPT_CHECK(sc, i == n);
 }
 
+/* Of "3" the 3, of "3-7" the 7. */
+static inline unsigned script_last(const char *chunks)
+{
+    const char *dash = strchr(chunks, '-');
+
+    return (unsigned)strtoul(dash == NULL ? chunks : dash + 1, NULL, 0);
+}
+
 static inline void script_step(struct script *sc)
 {
     char line[128], *word[8] = {"", "", "", "", "", "", "", ""}, *save = NULL;
@@ -271,7 +280,8 @@ static inline void script_step(struct script *sc)
     } else if (strcmp(word[0], "at") == 0) {
         sc->now = number[1] * UINT64_C(1000);
     } else if (strcmp(word[0], ">") == 0) {
-        script_expect_send(sc, word[1], number[2], strcmp(word[3], "want") == 0);
+        for (unsigned chunk = number[2]; chunk <= script_last(word[2]); chunk++)
+            script_expect_send(sc, word[1], chunk, strcmp(word[3], "want") == 0);
     } else if (strcmp(word[0], "idle") == 0) {
         SCRIPT_CHECK(sc, !sml_stream_poll(sc->stream, sc->now, &send));
     } else if (strcmp(word[0], "timer") == 0) {
@@ -281,7 +291,8 @@ static inline void script_step(struct script *sc)
                    (unsigned long long)timer / 1000);
         CU_ASSERT(timer == (strcmp(word[1], "never") == 0 ? UINT64_MAX : number[1] * UINT64_C(1000)));
     } else if (strcmp(word[0], "<") == 0) {
-        script_receive(sc, word[1], number[2], word[3], word[words - 1]);
+        for (unsigned chunk = number[2]; chunk <= script_last(word[2]); chunk++)
+            script_receive(sc, word[1], chunk, word[3], word[words - 1]);
     } else if (strcmp(word[0], "status") == 0) {
         script_expect_status(sc, word[1]);
     } else if (strcmp(word[0], "missing") == 0) {
