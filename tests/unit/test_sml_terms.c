@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels_chosen.h"
+#include "terms_of.h"
 #include "toy_keys.h"
 #include "unit.h"
 
@@ -15,14 +16,6 @@ static struct agg_refusal why; /* of what was refused last */
 
 static const struct sml_terms usual = {
     .format = XFER_FORMAT_TYPED, .mode = XFER_ORDERED, .slots = 512, .chunk_bytes = 1024};
-
-static struct agg_terms terms_of(struct sml_terms t)
-{
-    struct agg_terms terms;
-
-    sml_terms_build(&terms, &t);
-    return terms;
-}
 
 /* The usual terms, but for one. */
 #define DEFINE_USUAL_BUT(field, type)                                                                        \
@@ -358,17 +351,21 @@ TEST(sums_that_might_not_fit_are_refused)
     CU_ASSERT(sml_protocol.grant(wish, MANY, &limits, &granted, &why));
 }
 
+/* Whether a rank that wished for this takes a job of these terms. */
+static bool accepts(struct sml_terms wish, struct sml_terms job)
+{
+    const struct agg_terms wished = terms_of(wish), granted = terms_of(job);
+    uint32_t progress;
+
+    return sml_worker.accept(&wished, &granted, &progress);
+}
+
 /* A switch that is too old grants none. */
 TEST(a_rank_takes_its_own_table_or_none)
 {
-    const struct agg_terms wish = terms_of(usual_but_table(four_bits));
-    struct agg_terms granted = wish;
-    uint32_t progress;
-
-    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
-    granted = terms_of(usual);
-    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
-    CU_ASSERT(!sml_worker.accept(&granted, &wish, &progress));
+    CU_ASSERT(accepts(usual_but_table(four_bits), usual_but_table(four_bits)));
+    CU_ASSERT(accepts(usual_but_table(four_bits), usual));
+    CU_ASSERT(!accepts(usual, usual_but_table(four_bits)));
 }
 
 TEST(what_cannot_be_keyed_is_refused_and_says_what_lifts_it)
@@ -408,15 +405,13 @@ TEST(a_resumed_job_stays_keyed_or_not)
 TEST(a_rank_without_a_key_takes_no_keyed_terms)
 {
     struct sml_terms wish = usual, job = usual;
-    struct agg_terms wished = terms_of(wish), granted;
-    uint32_t progress;
+    struct agg_terms granted;
 
     job.keyed = true;
-    granted = terms_of(job);
-    CU_ASSERT(!sml_worker.accept(&wished, &granted, &progress));
+    CU_ASSERT(!accepts(wish, job));
     wish.keyed = true;
-    wished = terms_of(wish);
-    CU_ASSERT(sml_worker.accept(&wished, &granted, &progress));
+    CU_ASSERT(accepts(wish, job));
+    granted = terms_of(job);
     granted = sml_worker.resume(&granted, 7);
     CU_ASSERT(sml_terms_parse(&job, &granted) && job.keyed && job.resumed && job.first_tag == 7);
 }
@@ -462,22 +457,16 @@ TEST(published_packets_have_published_lengths)
 /* A switch may know nothing else, though nobody wished so. */
 TEST(a_rank_goes_by_published_packets_if_the_switch_says_so)
 {
-    struct sml_terms wish = usual_but_format(XFER_FORMAT_INT32), job = wish;
-    struct agg_terms wished = terms_of(wish), granted;
-    uint32_t progress;
+    const struct sml_terms wish = usual_but_format(XFER_FORMAT_INT32);
+    struct sml_terms published = wish, odd;
 
-    job.plain = true;
-    granted = terms_of(job);
-    CU_ASSERT(sml_worker.accept(&wished, &granted, &progress));
-    job.chunk_bytes = 1020;
-    granted = terms_of(job);
-    CU_ASSERT(!sml_worker.accept(&wished, &granted, &progress));
-    wish.plain = true; /* and who wished so is not given others */
-    wished = granted = terms_of(wish);
-    CU_ASSERT(sml_worker.accept(&wished, &granted, &progress));
-    wish.plain = false;
-    granted = terms_of(wish);
-    CU_ASSERT(!sml_worker.accept(&wished, &granted, &progress));
+    published.plain = true;
+    CU_ASSERT(accepts(wish, published));
+    odd = published;
+    odd.chunk_bytes = 1020;
+    CU_ASSERT(!accepts(wish, odd));
+    CU_ASSERT(accepts(published, published)); /* and who wished so is not given others */
+    CU_ASSERT(!accepts(published, wish));
 }
 
 /* Ranks 1 and 3 resume, from these chunks; the others begin. */
@@ -688,43 +677,30 @@ TEST(blocks_are_interleaved_where_all_ranks_and_the_switch_know_it)
 TEST(a_rank_accepts_interleaved_blocks_as_it_wished)
 {
     struct sml_terms mine = usual, job = usual;
-    struct agg_terms wish, granted;
-    uint32_t progress;
 
     mine.empties = job.empties = job.interleaved = true;
-    wish = terms_of(mine);
-    granted = terms_of(job);
-    CU_ASSERT(!sml_worker.accept(&wish, &granted, &progress));
+    CU_ASSERT(!accepts(mine, job));
     mine.interleaved = true;
-    wish = terms_of(mine);
-    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
+    CU_ASSERT(accepts(mine, job));
     job.interleaved = false;
-    granted = terms_of(job);
-    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
+    CU_ASSERT(accepts(mine, job));
     mine.resumed = true;
-    wish = terms_of(mine);
-    CU_ASSERT(!sml_worker.accept(&wish, &granted, &progress));
+    CU_ASSERT(!accepts(mine, job));
 }
 
 /* A rank does not take what it has not wished for, nor goes on without what its calls may need. */
 TEST(a_rank_accepts_empty_contributions_as_it_wished)
 {
     struct sml_terms mine = usual, job = usual;
-    struct agg_terms wish = terms_of(mine), granted = terms_of(job);
-    uint32_t progress;
 
-    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
+    CU_ASSERT(accepts(mine, job));
     job.empties = true;
-    granted = terms_of(job);
-    CU_ASSERT(!sml_worker.accept(&wish, &granted, &progress));
+    CU_ASSERT(!accepts(mine, job));
     mine.empties = true;
-    wish = terms_of(mine);
-    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
-    granted = terms_of(usual);
-    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress)); /* an older switch: the job has no such calls */
+    CU_ASSERT(accepts(mine, job));
+    CU_ASSERT(accepts(mine, usual)); /* an older switch: the job has no such calls */
     mine.resumed = true;
-    wish = terms_of(mine);
-    CU_ASSERT(!sml_worker.accept(&wish, &granted, &progress));
+    CU_ASSERT(!accepts(mine, usual));
 }
 
 DEFINE_USUAL_BUT(lanes, uint8_t)
