@@ -306,6 +306,11 @@ int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_pl
     return status;
 }
 
+int crew_sum_once(struct crew_member *m)
+{
+    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, true);
+}
+
 int crew_sum_in_a_row(struct crew_member *m, unsigned times, const struct tensor *t)
 {
     int rc = 0;

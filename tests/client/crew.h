@@ -97,6 +97,9 @@ bool tensor_is_result(const struct tensor *t, int size, const void *results);
 enum { WRONG_SUM = -100 };
 int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_place);
 
+/* A tensor of a few packets, to all, in place. */
+int crew_sum_once(struct crew_member *m);
+
 /* Such tensors, so many times, of other elements each time. */
 int crew_sum_in_a_row(struct crew_member *m, unsigned times, const struct tensor *t);
 

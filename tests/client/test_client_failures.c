@@ -320,19 +320,14 @@ TEST(a_mismatch_reaches_who_is_still_in_open)
 
 /* Peers that are late, leave, give up or die */
 
-static int one_sum(struct crew_member *m)
-{
-    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, true);
-}
-
 static int stay_away(struct crew_member *m)
 {
-    int rc = one_sum(m);
+    int rc = crew_sum_once(m);
     if (rc < 0 || m->rank != 1)
-        return rc < 0 ? rc : one_sum(m);
+        return rc < 0 ? rc : crew_sum_once(m);
     while (atomic_load(&m->crew->through) < m->crew->size - 1)
         sleep_ms(1);
-    return one_sum(m);
+    return crew_sum_once(m);
 }
 
 /* One of the two that wait does so at its own deadline, the other then or when it hears of it; the one that
@@ -362,8 +357,8 @@ TEST(a_deadline_names_who_is_missing)
 
 static int leave_early(struct crew_member *m)
 {
-    int rc = one_sum(m);
-    return rc < 0 || m->rank == 0 ? rc : one_sum(m);
+    int rc = crew_sum_once(m);
+    return rc < 0 || m->rank == 0 ? rc : crew_sum_once(m);
 }
 
 TEST(a_peer_that_leaves_is_named)
@@ -379,10 +374,10 @@ TEST(a_peer_that_leaves_is_named)
 
 static int give_up(struct crew_member *m)
 {
-    int rc = one_sum(m);
+    int rc = crew_sum_once(m);
     if (rc == 0 && m->rank == 1)
         swagg_abort(m->job, "the disk is full");
-    return rc < 0 ? rc : one_sum(m);
+    return rc < 0 ? rc : crew_sum_once(m);
 }
 
 /* Rank 1 closes its job right after the abort. */
@@ -484,7 +479,7 @@ static bool names_the_killed(int deadline_ms)
     }
     crew_told(&crew, named);
     /* and the job's name is free again */
-    crew = crew_of(2, ls, "killed", one_sum, NULL);
+    crew = crew_of(2, ls, "killed", crew_sum_once, NULL);
     crew_run(&crew);
     for (int r = 0; r < 2; r++)
         named = named && crew.member[r].status == 0;
@@ -508,9 +503,9 @@ static bool call_is_refused(struct swagg_job *job)
 /* After a call, by which the library knows its process. */
 static int fork_and_call(struct crew_member *m)
 {
-    if (one_sum(m) != SWAGG_OK)
+    if (crew_sum_once(m) != SWAGG_OK)
         return SWAGG_ERR_SYSTEM;
-    return is_so_in_a_child(call_is_refused, m->job) ? one_sum(m) : SWAGG_ERR_SYSTEM;
+    return is_so_in_a_child(call_is_refused, m->job) ? crew_sum_once(m) : SWAGG_ERR_SYSTEM;
 }
 
 TEST(a_forked_child_cannot_disturb_the_job)
@@ -531,7 +526,7 @@ static bool questions_are_refused(struct swagg_job *job)
 
 static int ask_in_a_child(struct crew_member *m)
 {
-    return is_so_in_a_child(questions_are_refused, m->job) ? one_sum(m) : SWAGG_ERR_SYSTEM;
+    return is_so_in_a_child(questions_are_refused, m->job) ? crew_sum_once(m) : SWAGG_ERR_SYSTEM;
 }
 
 TEST(a_forked_child_is_told_nothing_of_the_job)
@@ -544,9 +539,9 @@ static int fork_beside_a_progress_thread(struct crew_member *m)
 {
     int rc = SWAGG_OK;
     for (int i = 0; i < 10 && rc == SWAGG_OK; i++)
-        if ((rc = one_sum(m)) == SWAGG_OK)
+        if ((rc = crew_sum_once(m)) == SWAGG_OK)
             rc = closes_in_a_child(m->job) ? SWAGG_OK : SWAGG_ERR_SYSTEM;
-    return rc == SWAGG_OK ? one_sum(m) : rc;
+    return rc == SWAGG_OK ? crew_sum_once(m) : rc;
 }
 
 TEST(a_forked_child_can_close_a_job_with_a_progress_thread)
@@ -592,11 +587,11 @@ TEST(a_restarted_switch_is_not_noticed)
 static int wait_for_rank_1(struct crew_member *m)
 {
     atomic_uint *done = m->crew->arg;
-    int rc = one_sum(m);
+    int rc = crew_sum_once(m);
     atomic_fetch_add(done, 1);
     while (rc == 0 && m->rank == 0 && atomic_load(done) < 2)
         sleep_ms(1);
-    return rc < 0 ? rc : one_sum(m);
+    return rc < 0 ? rc : crew_sum_once(m);
 }
 
 TEST(a_rank_between_calls_helps_after_a_restart)
@@ -625,7 +620,7 @@ static int sum_through_it_all(struct crew_member *m)
 {
     struct storm *storm = m->crew->arg;
     uint64_t random = seed;
-    int rc = one_sum(m);
+    int rc = crew_sum_once(m);
     atomic_fetch_add(&storm->in, 1);
     for (unsigned i = 0; rc == 0 && i < 60; i++) {
         size_t count = rng_next(&random) % (random % 4 ? 3000 : 60000);

@@ -6,17 +6,12 @@
 #include "crew.h"
 #include "unit.h"
 
-static int one_sum(struct crew_member *m)
-{
-    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, true);
-}
-
 /* What is in force after a job of two ranks with mtu 1500 has summed, around it a network like this. */
 static unsigned elements_where(unsigned mtu_in, unsigned mtu_out, enum swagg_checksum checksum)
 {
     struct loop_switch *ls =
         loop_switch_start(&(struct loop_switch_config){.seed = seed, .mtu_in = mtu_in, .mtu_out = mtu_out});
-    struct crew crew = crew_of(2, ls, "narrow", one_sum, NULL);
+    struct crew crew = crew_of(2, ls, "narrow", crew_sum_once, NULL);
     crew.options.checksum = checksum;
     crew_succeed(&crew);
     loop_switch_stop(ls);
@@ -38,7 +33,7 @@ TEST(losses_are_not_taken_for_a_narrow_path)
     struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.1}}};
     struct loop_switch *ls =
         loop_switch_start(&(struct loop_switch_config){.seed = 1, .in = link, .out = link});
-    struct crew crew = crew_of(2, ls, "lossy", one_sum, NULL);
+    struct crew crew = crew_of(2, ls, "lossy", crew_sum_once, NULL);
     crew_succeed(&crew);
     CU_ASSERT_EQUAL(crew.member[0].stats.elements_per_packet, (1500 - 38) / 4);
     loop_switch_stop(ls);
@@ -51,7 +46,7 @@ TEST(a_narrow_path_is_found_on_a_long_way)
         .rate = {[IMPAIR_REORDER] = {.every = 1}}, .hold_frames = UINT32_MAX, .hold_for = 400000000};
     struct loop_switch *ls =
         loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = far, .mtu_in = 600});
-    struct crew crew = crew_of(1, ls, "far", one_sum, NULL);
+    struct crew crew = crew_of(1, ls, "far", crew_sum_once, NULL);
     crew_succeed(&crew);
     CU_ASSERT_EQUAL(crew.member[0].stats.elements_per_packet, (576 - 38) / 4);
     loop_switch_stop(ls);
@@ -79,7 +74,7 @@ TEST(a_closed_data_port_is_found_before_the_job_runs)
 TEST(so_long_a_silent_switch_is_waited_for_as_the_caller_says)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed, .ignores = 80});
-    struct crew crew = crew_of(1, ls, "late", one_sum, NULL);
+    struct crew crew = crew_of(1, ls, "late", crew_sum_once, NULL);
     crew.options.answer_timeout_ms = 120000;
     crew.options.join_timeout_ms = 120000;
     crew_succeed(&crew);
@@ -102,7 +97,7 @@ TEST(so_long_a_silent_switch_is_waited_for_as_the_caller_says)
 TEST(a_switch_that_starts_while_a_rank_opens_is_waited_for)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(1, ls, "early", one_sum, NULL);
+    struct crew crew = crew_of(1, ls, "early", crew_sum_once, NULL);
     crew.options.answer_timeout_ms = 120000;
     crew.options.join_timeout_ms = 120000;
     loop_switch_kill(ls);

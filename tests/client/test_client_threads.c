@@ -28,11 +28,6 @@ int __wrap_sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags);
 int __wrap_poll(struct pollfd *fds, nfds_t n, int ms);
 int __wrap_accept4(int fd, struct sockaddr *from, socklen_t *bytes, int flags);
 
-static int one_sum(struct crew_member *m)
-{
-    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, true);
-}
-
 /* The membership thread stands still, as it seems, from its first look at its socket on, until the thread
  * that opens the job has received what came there. */
 static struct {
@@ -62,7 +57,7 @@ ssize_t __wrap_recv(int fd, void *buffer, size_t bytes, int flags)
 static bool opens_by_an_answer_that_waits(int deadline_ms)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(1, ls, "still", one_sum, NULL);
+    struct crew crew = crew_of(1, ls, "still", crew_sum_once, NULL);
     struct swagg_options o = crew.options;
     struct swagg_job *job = NULL;
     float x = 1;
@@ -217,7 +212,7 @@ TEST(nothing_of_a_job_is_closed_before_all_its_threads_have_ended)
 {
     struct loop_switch *first = loop_switch_start(&(struct loop_switch_config){.seed = seed}),
                        *second = loop_switch_start(&(struct loop_switch_config){.seed = seed + 1});
-    struct crew crew = crew_at(1, NULL, "parts", one_sum, NULL);
+    struct crew crew = crew_at(1, NULL, "parts", crew_sum_once, NULL);
     struct swagg_options o = crew.options;
     struct swagg_job *job = NULL;
     char list[64];
