@@ -41,6 +41,18 @@ __attribute__((format(printf, 2, 3))) static void expect(const char *field, cons
     putchar('\n');
 }
 
+/* Of fields of one group: "job=7; tag=9". */
+static void expect_all(const char *group, const char *fields)
+{
+    char name[32], value[96];
+    int used;
+
+    for (; sscanf(fields, "%31[^=]=%95[^;]%n", name, value, &used) == 2; fields += strspn(fields, "; ")) {
+        printf("%u %s.%s %s\n", number, group, name, value);
+        fields += used;
+    }
+}
+
 static void record(const uint8_t *frame, size_t bytes)
 {
     const struct pcap_pkthdr header = {.caplen = (bpf_u_int32)bytes, .len = (bpf_u_int32)bytes};
@@ -138,11 +150,8 @@ static void typed_packets(void)
     switchml(TO_SWITCH, p, floats, sizeof(floats));
     expect("swagg.op", "%u", AGG_SUM);
     expect("swagg.type", "%u", AGG_F32);
-    expect("swagg.want", "1");
-    expect("swagg.opening", "0");
-    expect("swagg.held", "9");
-    expect("swagg.first", "1.5 -2 1024 (3)");
-    expect("swagg.elements", "00:00:c0:3f:00:00:00:c0:00:00:80:44");
+    expect_all("swagg", "want=1; opening=0; held=9; first=1.5 -2 1024 (3); "
+                        "elements=00:00:c0:3f:00:00:00:c0:00:00:80:44");
     expect("swagg.code_in_words", "%s of %s", agg_op_name(AGG_SUM), agg_type_name(AGG_F32));
     p.checksum = XFER_CHECKSUM_CRC32C;
     p.e0 = agg_code(AGG_I32, AGG_MIN);
@@ -227,14 +236,8 @@ static void answers(void)
     expect("swagg.expected", "258");
     xfer_build_mismatch(body, &m);
     switchml(FROM_SWITCH, packet(SML_MISMATCH, 0, 0), body, sizeof(body));
-    expect("swagg.mismatch.your_rank", "11");
-    expect("swagg.mismatch.peer_rank", "12");
-    expect("swagg.mismatch.your_tag", "70013");
-    expect("swagg.mismatch.peer_tag", "70014");
-    expect("swagg.mismatch.your_code", "0x15");
-    expect("swagg.mismatch.peer_code", "0x16");
-    expect("swagg.mismatch.your_bytes", "117");
-    expect("swagg.mismatch.peer_bytes", "118");
+    expect_all("swagg.mismatch", "your_rank=11; peer_rank=12; your_tag=70013; peer_tag=70014; "
+                                 "your_code=0x15; peer_code=0x16; your_bytes=117; peer_bytes=118");
     expect_call("swagg.mismatch.yours", &m.yours);
     expect_call("swagg.mismatch.peers", &m.peers);
 }
@@ -248,9 +251,7 @@ static void published(void)
     p.job = 9;
     p.size_code = SML_SIZE_32;
     switchml(TO_SWITCH, p, body, sizeof(body));
-    expect("swagg.e0", "-5");
-    expect("swagg.e1", "6");
-    expect("swagg.first", "7 -2 0 0 0 0 0 0 ... (32)");
+    expect_all("swagg", "e0=-5; e1=6; first=7 -2 0 0 0 0 0 0 ... (32)");
 }
 
 static void path_probes(void)
@@ -293,16 +294,11 @@ static void control(struct ctl_message *m)
     expect("SHOWN", "%s (%u)", ctl_type_name(m->head.type), m->head.type);
     expect("swagg_control.version", "%u", CTL_VERSION);
     expect("swagg_control.sealed", "%u", m->head.sealed);
-    expect("swagg_control.boot_id", "0x0102030405060708");
-    expect("swagg_control.incarnation", "0x1112131415161718");
-    expect("swagg_control.epoch", "70021");
-    expect("swagg_control.rank", "22");
-    expect("swagg_control.size", "23");
-    expect("swagg_control.serial", "70024");
+    expect_all("swagg_control", "boot_id=0x0102030405060708; incarnation=0x1112131415161718; "
+                                "epoch=70021; rank=22; size=23; serial=70024");
     if (m->head.sealed) {
-        expect("swagg_control.seal.key", "0x2122232425262728");
-        expect("swagg_control.seal.challenge", "0x3132333435363738");
-        expect("swagg_control.seal.tag", "5a:5a:5a:5a:5a:5a:5a:5a:5a:5a:5a:5a:5a:5a:5a:5a");
+        expect_all("swagg_control.seal", "key=0x2122232425262728; challenge=0x3132333435363738; "
+                                         "tag=5a:5a:5a:5a:5a:5a:5a:5a:5a:5a:5a:5a:5a:5a:5a:5a");
     }
 }
 
@@ -333,22 +329,11 @@ static void expect_terms(void)
     expect("swagg_control.terms.format", "0");
     expect("swagg_control.terms.mode", "%u", XFER_ORDERED);
     expect("swagg_control.terms.checksum", "%u", XFER_CHECKSUM_CRC32C);
-    expect("swagg_control.terms.resumed", "1");
-    expect("swagg_control.terms.slots", "301");
-    expect("swagg_control.terms.chunk_bytes", "302");
-    expect("swagg_control.terms.first_tag", "70303");
-    expect("swagg_control.terms.plain", "1");
-    expect("swagg_control.terms.keyed", "1");
-    expect("swagg_control.terms.table_code", "4");
-    expect("swagg_control.terms.table", "00:03:05:00:00:00:00:00:00:00:00:00:00:00:00:00");
-    expect("swagg_control.terms.quorum", "304");
-    expect("swagg_control.terms.quorum_wait_ms", "305");
-    expect("swagg_control.terms.empties", "1");
-    expect("swagg_control.terms.place", "6");
-    expect("swagg_control.terms.places", "7");
-    expect("swagg_control.terms.local", "3");
-    expect("swagg_control.terms.lanes", "5");
-    expect("swagg_control.terms.rated", "2");
+    expect_all("swagg_control.terms", "resumed=1; slots=301; chunk_bytes=302; first_tag=70303; plain=1; "
+                                      "keyed=1; table_code=4; "
+                                      "table=00:03:05:00:00:00:00:00:00:00:00:00:00:00:00:00; "
+                                      "quorum=304; quorum_wait_ms=305; empties=1; place=6; places=7; "
+                                      "local=3; lanes=5; rated=2");
 }
 
 static void joins(void)
@@ -370,19 +355,9 @@ static void joins(void)
 
     sml_terms_build(&m.join.terms, &some_terms);
     control(&m);
-    expect("swagg_control.join.name", "train-7");
-    expect("swagg_control.join.data_port", "401");
-    expect("swagg_control.join.resume", "1");
-    expect("swagg_control.join.waited", "1");
-    expect("swagg_control.join.root_here", "1");
-    expect("swagg_control.join.job", "42");
-    expect("swagg_control.join.roster", "0x4142434445464748");
-    expect("swagg_control.join.ticket", "0x5152535455565758");
-    expect("swagg_control.join.levels", "2");
-    expect("swagg_control.join.hops", "3");
-    expect("swagg_control.join.queue_pair", "402");
-    expect("swagg_control.join.host", "10.1.2.3");
-    expect("swagg_control.join.via", "10.4.5.6");
+    expect_all("swagg_control.join", "name=train-7; data_port=401; resume=1; waited=1; root_here=1; "
+                                     "job=42; roster=0x4142434445464748; ticket=0x5152535455565758; "
+                                     "levels=2; hops=3; queue_pair=402; host=10.1.2.3; via=10.4.5.6");
     expect_terms();
 }
 
@@ -403,21 +378,13 @@ static void readies(void)
 
     sml_terms_build(&m.ready.terms, &some_terms);
     control(&m);
-    expect("swagg_control.ready.job", "44");
-    expect("swagg_control.ready.data_port", "501");
-    expect("swagg_control.ready.data_ports", "12");
-    expect("swagg_control.ready.nic", "1");
-    expect("swagg_control.ready.nic_messages", "1");
-    expect("swagg_control.ready.lost_after_ms", "70502");
-    expect("swagg_control.ready.resumed", "1");
-    expect("swagg_control.ready.roster", "0x6162636465666768");
-    expect("swagg_control.ready.ranks", "1-3, 64");
+    expect_all("swagg_control.ready", "job=44; data_port=501; data_ports=12; nic=1; nic_messages=1; "
+                                      "lost_after_ms=70502; resumed=1; roster=0x6162636465666768; "
+                                      "ranks=1-3, 64");
     expect_terms();
     p.job = 44;
     switchml(TO_SWITCH, p, body, sizeof(body));
-    expect("swagg.e0", "-7");
-    expect("swagg.e1", "8");
-    expect("swagg.first", "9 0 (2)");
+    expect_all("swagg", "e0=-7; e1=8; first=9 0 (2)");
 }
 
 static void atp_ready(void)
@@ -441,16 +408,9 @@ static void atp_ready(void)
     expect("swagg_control.terms.protocol", "%u", AGG_PROTOCOL_ATP);
     expect("swagg_control.atp_terms.mode", "%u", t.mode);
     expect("swagg_control.atp_terms.format", "%u", t.format);
-    expect("swagg_control.atp_terms.window", "601");
-    expect("swagg_control.atp_terms.chunk_bytes", "602");
-    expect("swagg_control.atp_terms.per_rack", "61");
-    expect("swagg_control.atp_terms.server", "5");
-    expect("swagg_control.atp_terms.servers", "6");
-    expect("swagg_control.atp_terms.priority", "7");
-    expect("swagg_control.atp_terms.life", "0x71727374");
-    expect("swagg_control.atp_terms.first_sequence", "70603");
-    expect("swagg_control.atp_terms.group", "224.0.1.5");
-    expect("swagg_control.atp_terms.group_port", "604");
+    expect_all("swagg_control.atp_terms", "window=601; chunk_bytes=602; per_rack=61; server=5; "
+                                          "servers=6; priority=7; life=0x71727374; first_sequence=70603; "
+                                          "group=224.0.1.5; group_port=604");
 }
 
 static void other_messages(void)
@@ -474,23 +434,15 @@ static void other_messages(void)
                                               .turned_away = {CTL_TERMS_DIFFER, 31, "other slots"}}};
 
     control(&beat);
-    expect("swagg_control.heartbeat.calls", "70701");
-    expect("swagg_control.heartbeat.waiting", "1");
-    expect("swagg_control.heartbeat.stalled_ms", "70702");
-    expect("swagg_control.heartbeat.progress", "70703");
-    expect("swagg_control.heartbeat.window", "70704");
-    expect("swagg_control.heartbeat.resumed", "70705");
-    expect("swagg_control.heartbeat.retransmitted", "70706");
-    expect("swagg_control.heartbeat.finished", "70707");
+    expect_all("swagg_control.heartbeat", "calls=70701; waiting=1; stalled_ms=70702; progress=70703; "
+                                          "window=70704; resumed=70705; retransmitted=70706; "
+                                          "finished=70707");
     beat.head.type = CTL_LEAVE;
     control(&beat);
     expect("swagg_control.heartbeat.calls", "70701");
     control(&pending);
-    expect("swagg_control.pending.waited_ms", "70801");
-    expect("swagg_control.pending.occupied", "1");
-    expect("swagg_control.pending.no_room", "0");
-    expect("swagg_control.pending.preparing", "0");
-    expect("swagg_control.pending.missing", "0, 7, 257");
+    expect_all("swagg_control.pending", "waited_ms=70801; occupied=1; no_room=0; preparing=0; "
+                                        "missing=0, 7, 257");
     expect("swagg_control.failure.reason", "%u", CTL_TERMS_DIFFER);
     expect("swagg_control.failure.rank", "31");
     expect("swagg_control.failure.text", "other slots");
@@ -548,30 +500,11 @@ static void atp(void)
         record_udp(TO_SWITCH, ATP_PORT_FIRST, payload, ATP_HEADER_BYTES + body + XFER_TRAILER_BYTES);
         expect("SHOWN", "%s (%u)", kinds[p.kind - 1], p.kind);
         expect("swagg_atp.kind", "%u", p.kind);
-        expect("swagg_atp.opening", "1");
-        expect("swagg_atp.scaled", "1");
-        expect("swagg_atp.edge", "1");
-        expect("swagg_atp.direct", "0");
-        expect("swagg_atp.resend", "0");
-        expect("swagg_atp.collision", "0");
-        expect("swagg_atp.ecn", "0");
-        expect("swagg_atp.job", "902");
-        expect("swagg_atp.life", "0x91929394");
-        expect("swagg_atp.sequence", "70901");
-        expect("swagg_atp.index", "903");
-        expect("swagg_atp.root_or_next", "904");
-        expect("swagg_atp.code_in_words", "sum of int32");
-        expect("swagg_atp.exponent", "-9");
-        expect("swagg_atp.fan_in0", "61");
-        expect("swagg_atp.fan_in1", "62");
-        expect("swagg_atp.rack", "33");
-        expect("swagg_atp.child", "34");
-        expect("swagg_atp.priority", "35");
-        expect("swagg_atp.held", "36");
-        expect("swagg_atp.trailer_kind", "1");
-        expect("swagg_atp.ranks0", "0, 2-3");
-        expect("swagg_atp.bitmap1", "0x8182838485868788");
-        expect("swagg_atp.trailer", "06:06:06:06");
+        expect_all("swagg_atp", "opening=1; scaled=1; edge=1; direct=0; resend=0; collision=0; ecn=0; "
+                                "job=902; life=0x91929394; sequence=70901; index=903; root_or_next=904; "
+                                "code_in_words=sum of int32; exponent=-9; fan_in0=61; fan_in1=62; "
+                                "rack=33; child=34; priority=35; held=36; trailer_kind=1; ranks0=0, 2-3; "
+                                "bitmap1=0x8182838485868788; trailer=06:06:06:06");
         if (sums) {
             expect_call("swagg_atp.call", &call);
             expect("swagg_atp.first", "%d (1)", 0x06060606);
@@ -608,10 +541,7 @@ static void hostagg(void)
         }
         record_udp(TO_SWITCH, HOSTAGG_PORT, payload, HAG_HEADER_BYTES + body);
         expect("SHOWN", "%s (%u)", kinds[kind - 1], kind);
-        expect("swagg_hostagg.job", "7");
-        expect("swagg_hostagg.worker", "258");
-        expect("swagg_hostagg.run", "1234");
-        expect("swagg_hostagg.sequence", "168496141");
+        expect_all("swagg_hostagg", "job=7; worker=258; run=1234; sequence=168496141");
         if (kind == HAG_GRADIENT || kind == HAG_SUM)
             expect("swagg_hostagg.first", "0.5 -8 (2)");
         if (kind == HAG_WAITING)
@@ -653,13 +583,9 @@ static void rdma(void)
     put_be32(payload + headers + 4, (uint32_t)-18);
     record_udp(TO_SWITCH, ROCE_PORT, payload, headers + 8 + ROCE_ICRC_BYTES);
     expect("infiniband.bth.opcode", "%u", p.opcode);
-    expect("swagg_roce.rank", "5");
-    expect("swagg_roce.queue_pair", "6");
-    expect("swagg_roce.version", "1");
+    expect_all("swagg_roce", "rank=5; queue_pair=6; version=1");
     expect("swagg_roce.message", "%u", 0x1234);
-    expect("swagg_roce.e0", "-3");
-    expect("swagg_roce.e1", "4");
-    expect("swagg_roce.first", "17 -18 (2)");
+    expect_all("swagg_roce", "e0=-3; e1=4; first=17 -18 (2)");
 }
 
 /* What a rank's NIC carries. */
