@@ -53,11 +53,26 @@ static void set(json_t *answer, const char *key, json_t *value)
     json_object_set_new(json_object_get(answer, "view"), key, value);
 }
 
+static json_t *row_of(const json_t *answer, const char *table, size_t row)
+{
+    return json_array_get(json_object_get(json_object_get(answer, "view"), table), row);
+}
+
+static void set_of_rank(int rank, const char *key, json_t *value)
+{
+    json_object_set_new(row_of(now.ranks, "ranks", (size_t)rank), key, value);
+}
+
 static void set_rank(int rank, const char *key, long long value)
 {
-    json_object_set_new(
-        json_array_get(json_object_get(json_object_get(now.ranks, "view"), "ranks"), (size_t)rank), key,
-        json_integer(value));
+    set_of_rank(rank, key, json_integer(value));
+}
+
+/* No more has come from any rank than before. */
+static void none_sends(void)
+{
+    for (int r = 0; r < N; r++)
+        set_rank(r, "contributions", 50000);
 }
 
 static void drop(const struct why_look *l)
@@ -96,13 +111,11 @@ static void expect(enum why_cause cause, int rank, const char *words)
 
 TEST(a_healthy_job_gets_nothing)
 {
-
     expect(WHY_NOTHING, -1, "nothing holds it up: 40000 packets");
 }
 
 TEST(ranks_that_are_missing_are_named)
 {
-
     set(now.job, "state", json_string("forming"));
     set(now.job, "present", json_integer(2));
     set(now.job, "missing", json_pack("[i, i]", 1, 3));
@@ -111,7 +124,6 @@ TEST(ranks_that_are_missing_are_named)
 
 TEST(a_failure_is_told)
 {
-
     set(now.job, "state", json_string("failed"));
     set(now.job, "failure", json_string("rank 2 is lost"));
     expect(WHY_FAILED, -1, "rank 2 is lost");
@@ -120,7 +132,6 @@ TEST(a_failure_is_told)
 /* It sleeps 4 ms in each of 100 calls, in which 64 chunks wait for it. */
 TEST(a_rank_that_comes_late_is_named)
 {
-
     set_rank(2, "delayed_us", 100000 + 100LL * 64 * 4000);
     expect(WHY_RANK, 2, "rank 2 (10.77.0.1:5000) comes late: others wait for it about 40 %");
 }
@@ -128,7 +139,6 @@ TEST(a_rank_that_comes_late_is_named)
 /* Calls of a single chunk. */
 TEST(short_calls_count_by_what_they_have)
 {
-
     for (int r = 0; r < N; r++) {
         set_rank(r, "contributions", 50100);
         set_rank(r, "calls", 50100);
@@ -140,53 +150,42 @@ TEST(short_calls_count_by_what_they_have)
 /* Microseconds, summed over many chunks, are no one's fault. */
 TEST(small_delays_are_nothing)
 {
-
     set_rank(3, "delayed_us", 100000 + 10000LL * 300);
     expect(WHY_NOTHING, -1, "nothing");
 }
 
 TEST(a_rank_that_all_wait_for_is_named)
 {
-
-    for (int r = 0; r < N; r++)
-        set_rank(r, "contributions", 50000);
+    none_sends();
     set(now.job, "waits_for", json_pack("[i]", 3));
-    json_object_set_new(json_array_get(json_object_get(json_object_get(now.ranks, "view"), "ranks"), 0),
-                        "waiting", json_true());
+    set_of_rank(0, "waiting", json_true());
     set_rank(0, "stalled_ms", 7000);
     expect(WHY_RANK, 3, "all wait for rank 3, and nothing has come for 7.0 s");
 }
 
 TEST(ranks_of_the_switch_above_are_its_affair)
 {
-    json_t *rows = json_object_get(json_object_get(now.ranks, "view"), "ranks");
-
-    for (int r = 0; r < N; r++)
-        set_rank(r, "contributions", 50000);
-    for (size_t r = 0; r < 2; r++)
-        json_object_set_new(json_array_get(rows, r), "state", json_string("above"));
+    none_sends();
+    for (int r = 0; r < 2; r++)
+        set_of_rank(r, "state", json_string("above"));
     set(now.job, "parent", json_string("10.77.0.254"));
     set(now.job, "waits_for", json_pack("[i, i]", 0, 1));
     expect(WHY_RANK, 0,
            "all wait for ranks 0, 1, and nothing has come by the switch above (10.77.0.254) meanwhile");
     begin_again();
-    for (int r = 0; r < N; r++)
-        set_rank(r, "contributions", 50000);
+    none_sends();
     set(now.job, "waits_for", json_pack("[i, i]", 0, 3));
     expect(WHY_RANK, 0, "all wait for ranks 0, 3, and nothing has come meanwhile");
 }
 
 TEST(a_job_between_calls_gets_nothing)
 {
-
-    for (int r = 0; r < N; r++)
-        set_rank(r, "contributions", 50000);
+    none_sends();
     expect(WHY_NOTHING, -1, "no call is in progress");
 }
 
 TEST(the_link_that_loses_is_named)
 {
-
     set_rank(0, "lost_down", 2);
     set_rank(1, "lost_up", 100);
     expect(WHY_LINK, 1,
@@ -200,20 +199,12 @@ TEST(the_link_that_loses_is_named)
     expect(WHY_LINK, 3, "0.50 % of those from it");
 }
 
-static void set_rank_text(int rank, const char *key, const char *text)
-{
-    json_object_set_new(
-        json_array_get(json_object_get(json_object_get(now.ranks, "view"), "ranks"), (size_t)rank), key,
-        json_string(text));
-}
-
 /* A root: ranks 1 and 3 come by a switch below, which is one sender; of rank 2, which comes by one above in
  * another scene, nothing is known, nor whether it is punctual. */
 TEST(the_link_to_a_switch_below_is_named)
 {
-
     for (int r = 1; r <= 3; r += 2) {
-        set_rank_text(r, "switch", "10.77.0.251");
+        set_of_rank(r, "switch", json_string("10.77.0.251"));
         set_rank(r, "lost_up", 100);
     }
     set_rank(3, "sent_with", 1);
@@ -221,7 +212,7 @@ TEST(the_link_to_a_switch_below_is_named)
            "the link of the switch below that sends for rank 1 (at 10.77.0.251) and 1 more loses packets: "
            "0.99 % of those to this switch, 0.00 % of those from it, where the whole job loses 0.33 %");
     begin_again();
-    set_rank_text(2, "state", "above");
+    set_of_rank(2, "state", json_string("above"));
     set_rank(2, "delayed_us", 9999999);
     set_rank(2, "lost_up", 100);
     expect(WHY_NOTHING, -1, "30000 packets");
@@ -229,7 +220,6 @@ TEST(the_link_to_a_switch_below_is_named)
 
 TEST(what_the_switch_drops_is_its_share_or_its_threads)
 {
-
     set(now.drops, "over_share", json_integer(500));
     set_rank(1, "lost_up", 3);
     expect(WHY_SHARE, -1, "500 frames (over_share)");
@@ -241,7 +231,6 @@ TEST(what_the_switch_drops_is_its_share_or_its_threads)
 /* Drops are counted of all jobs together. */
 TEST(another_jobs_share_is_no_cause)
 {
-
     set(now.drops, "over_share", json_integer(500));
     expect(WHY_NOTHING, -1, "nothing holds it up");
 }
@@ -249,23 +238,19 @@ TEST(another_jobs_share_is_no_cause)
 /* pool.delays: false, or a protocol that does not count by rank. */
 TEST(a_job_of_which_nothing_is_noted_is_not_called_idle)
 {
-
     json_object_del(json_object_get(now.job, "view"), "contributions");
-    for (int r = 0; r < N; r++)
-        set_rank(r, "contributions", 50000);
+    none_sends();
     expect(WHY_NOTHING, -1, "does not note what comes from this job's ranks");
 }
 
 TEST(slots_that_are_all_under_way)
 {
-
     set(now.job, "slots", json_integer(64));
     expect(WHY_SLOTS, -1, "all 64 slots");
 }
 
 TEST(slots_that_one_rank_does_not_fill_for_a_moment)
 {
-
     set(now.job, "slots", json_integer(64));
     set_rank(2, "window", 9);
     expect(WHY_SLOTS, -1, "all 64 slots");
@@ -273,7 +258,6 @@ TEST(slots_that_one_rank_does_not_fill_for_a_moment)
 
 TEST(a_small_window_of_one_heartbeat_makes_no_rank_late)
 {
-
     set_rank(2, "window", 9);
     set_rank(2, "delayed_us", 120000 + 5 * 1000000); /* 64 at once: a twelfth of the time */
     expect(WHY_NOTHING, -1, "nothing holds it up");
@@ -281,7 +265,6 @@ TEST(a_small_window_of_one_heartbeat_makes_no_rank_late)
 
 TEST(slots_that_one_rank_never_fills)
 {
-
     set(now.job, "slots", json_integer(65));
     for (int r = 0; r < N; r++)
         set_rank(r, "window", r == 2 ? 64 : 65);
@@ -290,15 +273,12 @@ TEST(slots_that_one_rank_never_fills)
 
 TEST(a_busy_thread_that_sums)
 {
-
-    json_object_set_new(json_array_get(json_object_get(json_object_get(now.lcores, "view"), "lcores"), 0),
-                        "busy_percent", json_integer(99));
+    json_object_set_new(row_of(now.lcores, "lcores", 0), "busy_percent", json_integer(99));
     expect(WHY_CPU, -1, "lcore 1 of the switch (CPU 1), which sums, is busy 99 %");
 }
 
 TEST(small_packets)
 {
-
     set(now.job, "chunk_bytes", json_integer(256));
     expect(WHY_MTU, -1, "256 bytes");
 }
@@ -391,7 +371,6 @@ TEST(each_cause_where_it_is_one)
 /* There is nobody to compare with. */
 TEST(a_job_of_one_rank_has_a_link)
 {
-
     for (int r = 1; r < N; r++)
         json_array_remove(json_object_get(json_object_get(now.ranks, "view"), "ranks"), 1);
     set_rank(0, "lost_down", 50);
@@ -401,7 +380,6 @@ TEST(a_job_of_one_rank_has_a_link)
 /* Where all are late after the first one, that is how the machine is. */
 TEST(ranks_that_are_nearly_as_late_as_one_another)
 {
-
     for (int r = 0; r < N; r++)
         set_rank(r, "delayed_us", 100000 + (30 + r * 5LL) * 64 * 10000);
     expect(WHY_NOTHING, -1, "nothing");
@@ -419,8 +397,7 @@ TEST(all_that_holds_is_told)
     set_rank(1, "delayed_us", 100000 + 100LL * 64 * 4000);
     set(now.job, "slots", json_integer(64));
     set(now.job, "chunk_bytes", json_integer(256));
-    json_object_set_new(json_array_get(json_object_get(json_object_get(now.lcores, "view"), "lcores"), 0),
-                        "busy_percent", json_integer(99));
+    json_object_set_new(row_of(now.lcores, "lcores", 0), "busy_percent", json_integer(99));
     CU_ASSERT_EQUAL(why_decide(whys, &before, &now, 1), WHY_MOST);
     for (int i = 0; i < WHY_MOST; i++)
         CU_ASSERT_EQUAL(whys[i].cause, causes[i]);
