@@ -22,6 +22,12 @@ says() { # FILE WHAT: of the last one
         status=1
     fi
 }
+told() { # FILE REGEX: of the last one, too
+    if ! grep -Eq -e "$2" "$folder/$1"; then
+        printf 'no "%s" on std%s: %s\n' "$2" "$1" "$(cat "$folder/$1")"
+        status=1
+    fi
+}
 
 loses_its_output() { # PROGRAM WHY, with standard output as it then is
     local rc=0
@@ -57,7 +63,7 @@ for path in "$@"; do
 done
 expect 2 swagg four.yaml --file-prefix=four
 says err "an EAL argument without --"
-grep -q 'stands behind "--"' "$folder/err" || { cat "$folder/err" && status=1; }
+told err 'stands behind "--"'
 [ "${#program[@]}" -eq 17 ] || { echo "${#program[@]} programs, not 17" && status=1; }
 
 # Configurations, whether they are only checked or not; the files with keys that they name are a part of them.
@@ -93,12 +99,12 @@ control: {group: no-such-group}
 end
 for check in --check ''; do
     expect 2 swagg ${check:+"$check"} "$folder/switch_beyond.yaml"
-    grep -q "memory.megabytes: $beyond is more than this machine's memory" "$folder/err" || { cat "$folder/err" && status=1; }
-    grep -q 'control.group: there is no group no-such-group on this machine' "$folder/err" || { cat "$folder/err" && status=1; }
-    grep -q 'state: /dev/null is no folder: name one' "$folder/err" || { cat "$folder/err" && status=1; }
+    told err "memory.megabytes: $beyond is more than this machine's memory"
+    told err 'control.group: there is no group no-such-group on this machine'
+    told err 'state: /dev/null is no folder: name one'
     expect 2 swagg-ps ${check:+"$check"} "$folder/server_beyond.yaml"
-    grep -q "pool.megabytes: $beyond is more than this machine's memory" "$folder/err" || { cat "$folder/err" && status=1; }
-    grep -q 'control.group: there is no group no-such-group on this machine' "$folder/err" || { cat "$folder/err" && status=1; }
+    told err "pool.megabytes: $beyond is more than this machine's memory"
+    told err 'control.group: there is no group no-such-group on this machine'
 done
 
 # And CPUs, hugepages, and room for packet buffers.
@@ -119,8 +125,8 @@ lcores: [{cpu: 1023, rx: [all], tx: [all], aggregate: [0]}]
 end
 for check in --check ''; do
     expect 2 swagg ${check:+"$check"} "$folder/machine.yaml"
-    grep -q "hugepages, but of $((huge + 100)) MB this machine has only $huge MB" "$folder/err" || { cat "$folder/err" && status=1; }
-    grep -q 'lcores\[0\].cpu: 1023 is none of the' "$folder/err" || { cat "$folder/err" && status=1; }
+    told err "hugepages, but of $((huge + 100)) MB this machine has only $huge MB"
+    told err 'lcores\[0\].cpu: 1023 is none of the'
     small 20 >"$folder/small.yaml"
     expect 2 swagg ${check:+"$check"} "$folder/small.yaml"
     needs=$(sed -n 's/.*memory.megabytes: 20 is too little .* make it //p' "$folder/err")
@@ -131,13 +137,13 @@ done
 # With so much it starts, and stops when it is told to.
 small "$needs" >"$folder/small.yaml"
 expect 0 swagg --check "$folder/small.yaml"
-grep -q 'devices of the ports .* was not checked' "$folder/out" || { cat "$folder/out" && status=1; }
+told out 'devices of the ports .* was not checked'
 printf 'switch: {ip: 10.0.0.1}\nports: [{device: net_null0}]\n' >"$folder/room.yaml"
 expect 0 swagg --check "$folder/room.yaml" # swaggctl reserved says the same of such a job
-grep -Eq 'with 1024 slots a job of 8 ranks takes [0-9.]+ MB of pool.megabytes \(64\), one of 64 ranks' "$folder/out" || { cat "$folder/out" && status=1; }
+told out 'with 1024 slots a job of 8 ranks takes [0-9.]+ MB of pool.megabytes \(64\), one of 64 ranks'
 XDG_RUNTIME_DIR=$folder expect 0 swagg --probe "$folder/small.yaml" -- --file-prefix="small$$"
-grep -Eq '^\| port1 \| net_null1 \| net_null \| - \| up' "$folder/out" || { cat "$folder/out" && status=1; }
-grep -Eq '^\| 1 \| [0-9]+ \| [0-9]+ \| port0' "$folder/out" || { cat "$folder/out" && status=1; }
+told out '^\| port1 \| net_null1 \| net_null \| - \| up'
+told out '^\| 1 \| [0-9]+ \| [0-9]+ \| port0'
 XDG_RUNTIME_DIR=$folder "${program[swagg]}" "$folder/small.yaml" -- --file-prefix="small$$" 2>"$folder/small.log" &
 pid=$!
 while ! grep -q ready "$folder/small.log" && kill -0 "$pid"; do sleep 0.1; done
@@ -147,9 +153,9 @@ wait "$pid" || { cat "$folder/small.log" && status=1; }
 # A folder for its state may come later: --check says that it has not looked whether swagg may write there, a start says what it needs.
 { small "$needs" && echo "state: $folder/no/folder"; } >"$folder/state.yaml"
 expect 0 swagg --check "$folder/state.yaml"
-grep -q 'swagg may write to state, was not checked' "$folder/out" || { cat "$folder/out" && status=1; }
+told out 'swagg may write to state, was not checked'
 XDG_RUNTIME_DIR=$folder expect 1 swagg "$folder/state.yaml" -- --file-prefix="small$$"
-grep -q 'cannot keep .*/no/folder/tickets.secret: .*: it needs a folder that is there' "$folder/err" || { cat "$folder/err" && status=1; }
+told err 'cannot keep .*/no/folder/tickets.secret: .*: it needs a folder that is there'
 
 # What a process may have is too little: it says so, and what to raise, whoever notices first.
 small 320 >"$folder/large.yaml"
@@ -175,22 +181,22 @@ for check in --check ''; do
     done
 done
 expect 2 swagg
-grep -q 'which configuration? .*swagg --help tells how it is used' "$folder/err" || { cat "$folder/err" && status=1; }
+told err 'which configuration\? .*swagg --help tells how it is used'
 expect 2 swagg-ps --chekc "$folder/server.yaml"
-grep -q 'did you mean --check? swagg-ps --help tells how it is used' "$folder/err" || { cat "$folder/err" && status=1; }
+told err 'did you mean --check\? swagg-ps --help tells how it is used'
 expect 2 swagg-tofino --elements 33 --check "$folder/switch.yaml"
 expect 2 swagg-tofino --elements 32x --check "$folder/switch.yaml"
 expect 2 swagg-tofino --helper-timeout 10s --check "$folder/switch.yaml"
 expect 2 swagg-perf --rank 2 --size 2
 expect 2 swagg-perf --size 0
-grep -q -e '--size: "0" is not a number from 1' "$folder/err" || { cat "$folder/err" && status=1; }
+told err '--size: "0" is not a number from 1'
 expect 2 swagg-perf --switch 127.0.0.1 --job none --rank 0 --size 1 --transport pigeon
 expect 2 swagg-replay vgg19.profile --rank 0
 expect 2 swagg-replay "$(dirname "${BASH_SOURCE[0]}")/../replay/profiles/vgg19.profile" --switch 127.0.0.1 --job none --rank 2 --size 2
 expect 2 swagg-replay
-grep -q '^swagg-replay: which profile? ' "$folder/err" || { cat "$folder/err" && status=1; }
+told err '^swagg-replay: which profile\? '
 expect 2 swagg-pcap shwo
-grep -q 'there is no command shwo' "$folder/err" || { cat "$folder/err" && status=1; }
+told err 'there is no command shwo'
 expect 2 swagg-source --no-huge --no-pci -l 0 -- --workers none
 expect 2 swagg-sim tat --loss 51
 expect 2 swagg-sim replay --slots 3 vgg19.profile
@@ -200,7 +206,7 @@ expect 2 swagg-thc-table --bits 9
 for tool in "swagg-hostagg-worker --host 127.0.0.1:5000" "swagg-hostagg-host --switch 127.0.0.1"; do
     # shellcheck disable=SC2086 # a program and its arguments
     expect 2 $tool --ask-after 0 --timeout 1
-    grep -q -e '--ask-after: "0" is less than 1 ms' "$folder/err" || { cat "$folder/err" && status=1; }
+    told err '--ask-after: "0" is less than 1 ms'
 done
 expect 2 swagg-hostagg-worker --host nowhere
 expect 2 swagg-hostagg-host --switch 10.0.0.300
@@ -208,7 +214,7 @@ expect 2 swaggctl jobz
 expect 2 swaggctl --times 0.5 watch drops
 expect 2 swaggctl --snap 100x --write /dev/null capture
 expect 2 swaggctl --port h1 drops
-grep -q -e '--port is for capture' "$folder/err" || { cat "$folder/err" && status=1; }
+told err '--port is for capture'
 expect 2 swaggctl --write /dev/null jobs
 expect 2 train-digits
 expect 2 train-text --steps 1
@@ -221,9 +227,9 @@ end
 expect 1 swagg-ps "$folder/elsewhere.yaml"
 expect 1 swagg-pcap show /nonexistent
 expect 1 swagg-pcap gen --workers 1 --out /dev/full
-grep -q 'cannot write /dev/full: No space left on device' "$folder/err" || { cat "$folder/err" && status=1; }
+told err 'cannot write /dev/full: No space left on device'
 expect 1 mpi-perf -b 8 -e 8 -n 1 --json /dev/full
-grep -q 'cannot write /dev/full: No space left on device' "$folder/err" || { cat "$folder/err" && status=1; }
+told err 'cannot write /dev/full: No space left on device'
 expect 1 swagg-sim atp --curves --small --json /nonexistent/file
 expect 1 swagg-sim tat --json /nonexistent/file
 expect 1 swagg-sim replay /nonexistent/file
@@ -231,5 +237,5 @@ expect 1 swagg-perf --switch 127.0.0.1 --job none --rank 0 --size 1 --json /none
 expect 1 swagg-replay /nonexistent/file --switch 127.0.0.1 --job none --rank 0 --size 1
 expect 3 swaggctl --switch /nonexistent status
 expect 3 swaggctl --switch "$folder/server.yaml" status
-grep -q 'server.yaml is no socket' "$folder/err" || { cat "$folder/err" && status=1; }
+told err 'server.yaml is no socket'
 exit "$status"
