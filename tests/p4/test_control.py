@@ -652,9 +652,12 @@ class Statics(Asking):
 
     def setUp(self):
         super().setUp()
-        workers = [{"ip": w.ip, "port": self.port(w.egress), "mac": w.mac} for w in self.people]
-        self.wanted = {"name": "published", "threads": 2, "slots": 2, "elements": 64, "quiet_ms": 1000, "workers": workers}
+        self.wanted, self.other = self.static("published", 0), self.static("other", 1)
         self.new_life()
+
+    def static(self, name, job):
+        workers = [{"ip": w.ip, "port": self.port(w.egress, job=job), "mac": w.mac} for w in self.people]
+        return {"name": name, "threads": 2, "slots": 2, "elements": 64, "quiet_ms": 1000, "workers": workers}
 
     @staticmethod
     def port(rank, thread=0, job=0):
@@ -676,6 +679,15 @@ class Statics(Asking):
         self.assertTrue(all(f[52:56] == (6).to_bytes(4, "big") and f[36:38] == self.port(p, thread, job).to_bytes(2, "big")
                             for p, f in out))
         return [p for p, _ in out] == [0, 1, 2]
+
+    def all_are_summed(self, tensor):
+        for packet in range(4):
+            self.assertTrue(self.sum_of(0, tensor, packet))
+
+    def begin_and_hear(self, *static):
+        self.begin(static=[*static])
+        self.hear()
+        self.asked.idle(0, 1)
 
     def test_it_runs_once_its_workers_are_heard(self):
         self.assertEqual(self.begin(static=[self.wanted]), {"ok": True, "kept": []})
@@ -702,9 +714,7 @@ class Statics(Asking):
         self.assertEqual(len(self.chip.nodes), len(flood) + 3 * len(self.switch.jobs))
 
     def test_a_new_life_goes_on(self):
-        self.begin(static=[self.wanted])
-        self.hear()
-        self.asked.idle(0, 1)
+        self.begin_and_hear(self.wanted)
         self.send(0, 1, 0, 0, 1)
         self.send(1, 1, 0, 0, 2)
         before = self.entries()
@@ -718,11 +728,8 @@ class Statics(Asking):
         self.assertEqual(self.switch.jobs, {})
 
     def test_clients_that_start_anew(self):
-        self.begin(static=[self.wanted])
-        self.hear()
-        self.asked.idle(0, 1)
-        for packet in range(4):
-            self.assertTrue(self.sum_of(0, 60, packet))
+        self.begin_and_hear(self.wanted)
+        self.all_are_summed(60)
         for now in range(2, 9):  # silence alone changes nothing
             self.asked.idle(0, now)
         self.assertTrue(self.sum_of(0, 101, 0))
@@ -731,8 +738,7 @@ class Statics(Asking):
         self.asked.idle(0, 9.5)
         self.assertFalse(self.sum_of(0, 0, 0))
         self.asked.idle(0, 10.5)
-        for packet in range(4):
-            self.assertTrue(self.sum_of(0, 0, packet))
+        self.all_are_summed(0)
 
     def test_who_waits_for_the_others_begins_no_new_run(self):
         self.begin(static=[self.wanted])
@@ -748,10 +754,7 @@ class Statics(Asking):
         self.assertNotIn("start over", said.getvalue())
 
     def test_another_jobs_stale_packets_are_no_new_run_of_this_one(self):
-        others = [{"ip": w.ip, "port": self.port(w.egress, job=1), "mac": w.mac} for w in self.people]
-        self.begin(static=[self.wanted, {**self.wanted, "name": "other", "workers": others}])
-        self.hear()
-        self.asked.idle(0, 1)
+        self.begin_and_hear(self.wanted, self.other)
         for tensor in (60, 100):
             self.assertTrue(self.sum_of(0, tensor, 0))
         self.assertTrue(self.sum_of(0, 60, 0, job=1))
@@ -763,13 +766,10 @@ class Statics(Asking):
         self.assertFalse(self.sum_of(0, 100, 0))  # of the run that goes on
 
     def test_clients_in_the_midst_of_a_run(self):
-        self.begin(static=[self.wanted])
-        self.hear()
-        self.asked.idle(0, 1)
+        self.begin_and_hear(self.wanted)
         self.assertFalse(self.sum_of(0, 70, 0))
         self.asked.idle(0, 3)
-        for packet in range(4):
-            self.assertTrue(self.sum_of(0, 70, packet))
+        self.all_are_summed(70)
         self.new_life()
         self.begin(static=[self.wanted])
         self.asked.idle(0, 4)
@@ -777,8 +777,7 @@ class Statics(Asking):
         self.asked.idle(0, 5)
         self.assertFalse(self.sum_of(0, 0, 0))
         self.asked.idle(0, 7)
-        for packet in range(4):
-            self.assertTrue(self.sum_of(0, 0, packet))
+        self.all_are_summed(0)
 
     def sum_of_the(self, i, slots):
         """Of the i-th tensor, each of one packet; whether all get it."""
@@ -862,8 +861,7 @@ class Statics(Asking):
         self.hear()
         self.asked.idle(0, 1)
         self.assertTrue(self.sum_of(1, 0, 0))
-        others = [{"ip": w.ip, "port": self.port(w.egress, job=1), "mac": w.mac} for w in self.people]
-        self.assertEqual(self.ask(do="add", static={**self.wanted, "name": "other", "workers": others}), {"ok": True})
+        self.assertEqual(self.ask(do="add", static=self.other), {"ok": True})
         self.assertEqual(self.ask(do="look", at="static")["static"], {"published": True, "other": True})  # its workers had been heard
         self.assertTrue(self.sum_of(1, 0, 0, job=1))
         self.assertEqual(self.ask(do="remove", static="published"), {"ok": True})
@@ -874,16 +872,12 @@ class Statics(Asking):
 
     def test_a_new_life_goes_on_whatever_jobs_were_before(self):
         """In the order of the configuration, of which some are gone now."""
-        others = [{"ip": w.ip, "port": self.port(w.egress, job=1), "mac": w.mac} for w in self.people]
-        other = {**self.wanted, "name": "other", "workers": others}
-        self.begin(static=[self.wanted])
-        self.hear()
-        self.asked.idle(0, 1)
-        self.ask(do="add", static=other)
+        self.begin_and_hear(self.wanted)
+        self.ask(do="add", static=self.other)
         self.send(0, 1, 0, 0, 1, job=1)
         self.send(1, 1, 0, 0, 2, job=1)
         self.new_life()
-        self.begin(static=[other])
+        self.begin(static=[self.other])
         self.asked.idle(0, 2)
         self.assertTrue(self.is_sum(self.send(2, 1, 0, 0, 3, job=1)[1], 1, 1))
         self.assertFalse(self.sum_of(1, 0, 0))
