@@ -7,8 +7,8 @@ set -euo pipefail
 case=$1
 as=${2:-preload}
 tests=$(dirname "${BASH_SOURCE[0]}")
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
+out=$(mktemp) dir=$(mktemp -d) # what programs say; their files, where a case has some
+trap 'rm -rf "$out" "$dir"' EXIT
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unset "${!SWAGG_@}" # settings of the caller's do not count
@@ -123,6 +123,15 @@ sites() { # N
     [ "$as" = component ] || printf ' at %d call site%s' "$1" "$([ "$1" = 1 ] || echo s)"
 }
 
+# What programs print of all that they have got, in lines that begin with the case's name: it is to be $natively, bit for bit.
+digests() {
+    grep "^$case" "$out" | sort
+}
+
+as_natively() { # WHEN
+    diff <(printf '%s\n' "$natively") <(digests) || fail "other digests than natively (<), $1"
+}
+
 # The same program twice; through the shim so many of its collectives go to the switch, and so many do not.
 both_ways() { # PROGRAM OFFLOADED NATIVE
     run_native "$1" || fail "failed natively"
@@ -175,13 +184,13 @@ matrix)
 exchanges)
     # What ranks copy from one another, and sums of which each gets a part: as natively, bit for bit.
     run_native exchanges || fail "failed natively"
-    digests=$(grep '^exchanges' "$out" | sort)
+    natively=$(digests)
     settings=(SWAGG_MIN_BYTES=0) # what others mean is the same however the shim comes to the program
     [ "$as" != preload ] || settings+=(SWAGG_MIN_BYTES=8K SWAGG_FALLBACK=native)
     for setting in "${settings[@]}"; do
         run_shim "$on" "$setting" exchanges || fail "failed with $setting"
         says 'offloaded [1-9][0-9]* calls, .*bcast [1-9][0-9]*, allgather [1-9][0-9]*, allgatherv [1-9][0-9]*, reduce_scatter [1-9][0-9]*, reduce_scatter_block [1-9].*; failed 0'
-        diff <(printf '%s\n' "$digests") <(grep '^exchanges' "$out" | sort) || fail "other digests with $setting than natively (<)"
+        as_natively "with $setting"
     done
     [ "$as" = preload ] || exit 0
     # Where both ways are measured while it runs; how fast they are here decides nothing.
@@ -189,28 +198,28 @@ exchanges)
     for function in Bcast Allgather Allgatherv Reduce_scatter Reduce_scatter_block; do
         grep -Eq "^swagg\\[0\\]: MPI_COMM_WORLD of 4 ranks: MPI_$function goes to the switch [a-z].*: measured in" "$out" || fail "MPI_$function was not measured"
     done
-    diff <(printf '%s\n' "$digests") <(grep '^exchanges' "$out" | sort) || fail "other digests than natively (<), when measured"
+    as_natively "when measured"
     # Where a job has none of them.
     run_shim "$on" SWAGG_PROTOCOL=atp exchanges || fail "failed by ATP"
     says 'offloaded 0 calls, .*not in a job with these settings [1-9]'
-    diff <(printf '%s\n' "$digests") <(grep '^exchanges' "$out" | sort) || fail "other digests by ATP than natively (<)"
+    as_natively "by ATP"
     ;;
 posted)
     # Non-blocking collectives, as natively, bit for bit: more in flight than a job takes, completed by all of MPI's functions.
     run_native posted || fail "failed natively"
-    digests=$(grep '^posted' "$out" | sort)
-    as_natively() { # IN WORDS
+    natively=$(digests)
+    posted_as_natively() { # WHEN
         says 'offloaded [1-9][0-9]* calls, .*iallreduce [1-9][0-9]*, ireduce [1-9][0-9]*.*; failed 0'
-        diff <(printf '%s\n' "$digests") <(grep '^posted' "$out" | sort) || fail "other digests than natively (<), $1"
+        as_natively "$1"
     }
     run_shim "$on" posted || fail "failed with the shim"
-    as_natively "with the shim"
+    posted_as_natively "with the shim"
     says 'ibcast [1-9].*, iallgather [1-9].*, iallgatherv [1-9].*, ireduce_scatter [1-9].*, ireduce_scatter_block [1-9].*; by Open MPI .*non-blocking, before a blocking collective [1-9]'
     run_mpi "${shim[@]}" -x "$on" -x SWAGG_MIN_BYTES=0 "$of_library-posted" freed || fail "failed with a communicator that is freed at once"
-    as_natively "with a communicator that is freed at once"
+    posted_as_natively "with a communicator that is freed at once"
     if [ "$as" = component ]; then
         run_shim "$on" SWAGG_LOCAL=auto posted || fail "failed with the level within a host"
-        as_natively "with the level within a host"
+        posted_as_natively "with the level within a host"
     fi
     # Who waits has all of a call that others leave to MPI_Finalize.
     run_mpi "${shim[@]}" -x "$on" "$of_library-posted" unfinished || fail "failed where calls are left to MPI_Finalize"
@@ -236,13 +245,13 @@ persistent)
     # As natively, bit for bit. All but what came before the first blocking collective for the switch went there, as non-blocking calls.
     # MPICH 4.0.2's own are wrong: what comes at a second start is the first one's, in part. So Open MPI says what is right.
     as=${as/mpich/preload} run_mpi "$PROGRAMS/mpi-persistent" || fail "failed natively"
-    digests=$(grep '^persistent' "$out" | sort)
+    natively=$(digests)
     run_shim "$on" SWAGG_MIN_BYTES=0 persistent || fail "failed with the shim"
-    diff <(printf '%s\n' "$digests") <(grep '^persistent' "$out" | sort) || fail "other digests than natively (<)"
+    as_natively "with the shim"
     says 'offloaded [1-9][0-9]* calls, .*iallreduce [1-6], ireduce [1-6], ibcast [1-6], iallgather [1-6], iallgatherv [1-6], ireduce_scatter [1-6], ireduce_scatter_block [1-6], ibarrier [1-6].*; failed 0'
     [ "$as" != mpich ] || exit 0
     run_shim persistent || fail "failed without a switch"
-    diff <(printf '%s\n' "$digests") <(grep '^persistent' "$out" | sort) || fail "other digests without a switch than natively (<)"
+    as_natively "without a switch"
     ;;
 atp)
     # The switch as parameter server; in order, and as they come.
@@ -282,10 +291,10 @@ arrays)
     # Python's arrays, of all their types. Without Open MPI's AVX operations, which limit some sums of 8 and 16 bits.
     arrays=(--mca op ^avx /usr/bin/python3 -m mpi4py "$tests/arrays.py")
     run_mpi "${arrays[@]}" || fail "failed natively"
-    digests=$(grep '^arrays' "$out")
+    natively=$(digests)
     run_mpi "${shim[@]}" -x "$on" "${arrays[@]}" || fail "failed with the shim"
     says 'offloaded [1-9][0-9]* calls, .*; failed 0'
-    diff <(printf '%s\n' "$digests") <(grep '^arrays' "$out") || fail "other digests than without the shim (<)"
+    as_natively "with the shim"
     ;;
 hpcc)
     # The HPC Challenge benchmark at its smallest: what it tells at its end, but for times.
@@ -294,8 +303,6 @@ hpcc)
         run_mpi -wdir "$dir" "$@" hpcc || return
         sed -n '/^Begin of Summary/,$ { /time\|flops\|GUPs\|GBs\|GBytes\|usec\|STREAM_\|ExeUpdates/I!p }' "$dir/hpccoutf.txt"
     }
-    dir=$(mktemp -d)
-    trap 'rm -rf "$out" "$dir"' EXIT
     cp "$tests/hpccinf.txt" "$dir"
     natively=$(results) || fail "failed natively"
     [[ $natively == *Success=1* ]] || fail "no success natively: $natively"
@@ -304,8 +311,6 @@ hpcc)
     diff <(echo "$natively") <(echo "$with_shim") || fail "other results than without the shim (<)"
     ;;
 counted)
-    dir=$(mktemp -d)
-    trap 'rm -rf "$out" "$dir"' EXIT
     run_shim "$on" SWAGG_LOG=info "SWAGG_SUMMARY_JSON=$dir/%r.json" counted || fail "failed with the shim"
     says '^counted: rank [0-3]: right$' 4
     says "^swagg\[0\]: .* offloaded 5 calls, 131072 bytes \(allreduce 1, reduce 0, bcast 1, allgather 1, reduce_scatter 1, reduce_scatter_block 1\); failed 0; by Open MPI 17 calls \(below SWAGG_MIN_BYTES 9$(sites 3), MPI_SUM of MPI_LONG_DOUBLE 6$(sites 2), non-blocking, before a blocking collective 2$(sites 2)\); not for the switch: MPI_Gather 1$(sites 1), MPI_Scan 1$(sites 1)\$"
@@ -323,8 +328,6 @@ crossover)
     # Measured at the fourth call of a size: from then on each call goes where that says, on all ranks alike. How fast both ways are
     # here decides nothing.
     unset SWAGG_MIN_BYTES
-    dir=$(mktemp -d)
-    trap 'rm -rf "$out" "$dir"' EXIT
     run_shim "$on" SWAGG_LOG=info "SWAGG_SUMMARY_JSON=$dir/%r.json" crossover || fail "failed with the shim"
     says '^crossover: rank [0-3]: 0 wrong$' 4
     # Each size once, but for those that there was no time for; the other communicator takes that over.
@@ -360,8 +363,6 @@ crossover)
 kept)
     # What one run has measured the next one knows from its first call on, and measures nothing.
     unset SWAGG_MIN_BYTES
-    dir=$(mktemp -d)
-    trap 'rm -rf "$out" "$dir"' EXIT
     file=$dir/choices
     few=15 # calls: at the sixteenth is measured again what had no time at the fourth
     keeping() { # CALLS [MPIRUN OPTION...]
@@ -420,8 +421,6 @@ kept)
     ;;
 why)
     # While rank 1 is late, rank 0 tells at SIGUSR1 for whom it waits, by its number in MPI_COMM_WORLD.
-    dir=$(mktemp -d)
-    trap 'rm -rf "$out" "$dir"' EXIT
     run_shim "$on" "SWAGG_SUMMARY_JSON=$dir/%r.json" "WHY_FILE=$dir/0.json" why || fail "failed with the shim"
     says '^why: rank [0-3]: 0 wrong, 0 signals$' 4
     grep -Eq '^swagg\[0\]: swagg-mpi .*: SWAGG_SWITCH=.* SWAGG_MIN_BYTES=8192 SWAGG_MODE=ordered' "$out" || fail "no settings in the table"
@@ -523,8 +522,6 @@ settings)
     ranks=2
     run_shim progress || fail "failed without a switch's address"
     says '^swagg\[0\]: SWAGG_SWITCH is not set'
-    dir=$(mktemp -d)
-    trap 'rm -rf "$out" "$dir"' EXIT
     run_shim "$on" SWAGG_MODE=odered "SWAGG_SUMMARY_JSON=$dir/all.json" progress || fail "failed with a wrong setting"
     kinds "$dir/all.json" >>"$out"
     says '^offload is off: SWAGG_MODE=odered: use ordered or arrival$'
@@ -543,8 +540,6 @@ settings)
     says '^swagg' 0
     ;;
 no_switch)
-    dir=$(mktemp -d)
-    trap 'rm -rf "$out" "$dir"' EXIT
     run_shim SWAGG_SWITCH=127.1.2.3 SWAGG_JOIN_TIMEOUT_MS=3000 SWAGG_ANSWER_TIMEOUT_MS=3000 "SWAGG_SUMMARY_JSON=$dir/%r.json" reductions || fail "failed without a switch"
     says 'stays with Open MPI' # and that once, not for every communicator
     says 'offloaded 0 calls, .*no service from the switch 542 at 2 call sites, no elements 150 '
@@ -775,8 +770,6 @@ component)
     run_swagg_mpirun "${SHIM%/*}/swagg-mpirun" || fail "failed with swagg-mpirun"
     says '^swagg\[[01]\]: swagg-mpi .*, component$' 2
     says '^swagg\[[01]\]: switch .* offloaded 3 calls' 2
-    dir=$(mktemp -d)
-    trap 'rm -rf "$out" "$dir"' EXIT
     cp "${SHIM%/*}/swagg-mpirun" "$SHIM" "$dir"
     run_swagg_mpirun "$dir/swagg-mpirun" || fail "failed with swagg-mpirun where there is no component"
     says '^swagg\[[01]\]: swagg-mpi .*, preload$' 2
