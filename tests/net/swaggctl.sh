@@ -12,7 +12,7 @@ PCAP=$NET_BUILD/traffic/swagg-pcap
 ctl_fails() { # STATUS [ARGUMENT...]
     local wanted=$1 status=0 said
     shift
-    said=$("$CTL" "$@" 2>&1 >/dev/null </dev/null) || status=$?
+    said=$(net_ctl "$@" 2>&1 >/dev/null </dev/null) || status=$?
     expect_equal "exit status of swaggctl $*" "$status" "$wanted"
     printf '%s\n' "$said"
 }
@@ -61,15 +61,15 @@ rank_start late 1 3 --calls 3 --largest 5000
 ranks_wait 120
 
 step "what does not exist is answered with what there is"
-expect_match "a port" "$(ctl_fails 1 -s "$NET_ID" port nix)" "there is no port nix; there are: h0, h1, h2, h3"
-expect_match "no port up, but a command" "$(ctl_fails 1 -s "$NET_ID" port up)" "there is no port up; .*did you mean swaggctl port up PORT"
-expect_match "a job" "$(ctl_fails 1 -s "$NET_ID" ranks nix)" "there is no job nix; there are: "
-expect_match "a command" "$(ctl_fails 2 -s "$NET_ID" nix)" "there is no command nix"
-expect_match "a mistyped command" "$(ctl_fails 2 -s "$NET_ID" jobz)" "there is no command jobz; did you mean jobs\?"
-expect_match "a column" "$(ctl_fails 2 -s "$NET_ID" -o name,lnk ports)" "there is no lnk in this view; there are: name, device, link, "
-expect_match "--only with --json" "$(ctl_fails 2 -s "$NET_ID" -o name -j ports)" "--only chooses what is printed as text"
-expect_match "watch alone" "$(ctl_fails 2 -s "$NET_ID" watch)" "usage: swaggctl watch COMMAND"
-expect_match "an argument" "$(ctl_fails 2 -s "$NET_ID" port)" "usage: swaggctl port PORT"
+expect_match "a port" "$(ctl_fails 1 port nix)" "there is no port nix; there are: h0, h1, h2, h3"
+expect_match "no port up, but a command" "$(ctl_fails 1 port up)" "there is no port up; .*did you mean swaggctl port up PORT"
+expect_match "a job" "$(ctl_fails 1 ranks nix)" "there is no job nix; there are: "
+expect_match "a command" "$(ctl_fails 2 nix)" "there is no command nix"
+expect_match "a mistyped command" "$(ctl_fails 2 jobz)" "there is no command jobz; did you mean jobs\?"
+expect_match "a column" "$(ctl_fails 2 -o name,lnk ports)" "there is no lnk in this view; there are: name, device, link, "
+expect_match "--only with --json" "$(ctl_fails 2 -o name -j ports)" "--only chooses what is printed as text"
+expect_match "watch alone" "$(ctl_fails 2 watch)" "usage: swaggctl watch COMMAND"
+expect_match "an argument" "$(ctl_fails 2 port)" "usage: swaggctl port PORT"
 expect_match "a switch" "$(ctl_fails 3 -s nix status)" "there is no switch at /run/swagg/nix.ctl"
 
 step "who is not in the group is told which it is"
@@ -114,8 +114,8 @@ refuses net_exec 1 ping -q -c1 -W1 "$(net_ip 3)" >/dev/null
 net_ctl fdb del "$(net_mac 3)"
 reaches 1 "$(net_ip 3)"
 expect_match "fdb" "$(net_ctl fdb)" "$(net_mac 3) +h3 +learned"
-expect_match "no MAC" "$(ctl_fails 1 -s "$NET_ID" fdb add 1:2 h0)" "1:2 is no MAC address"
-expect_match "no such station" "$(ctl_fails 1 -s "$NET_ID" fdb del "$(net_mac 3)")" "there is no static station"
+expect_match "no MAC" "$(ctl_fails 1 fdb add 1:2 h0)" "1:2 is no MAC address"
+expect_match "no such station" "$(ctl_fails 1 fdb del "$(net_mac 3)")" "there is no static station"
 
 step "a port is impaired, and not any more"
 impaired() { # COUNTER
@@ -132,16 +132,16 @@ net_ctl impair clear h2
 doubled=$(impaired rx_impaired_duplicate)
 reaches 0 "$(net_ip 2)"
 expect_equal "doubled since" "$(impaired rx_impaired_duplicate)" "$doubled"
-expect_match "no probability" "$(ctl_fails 1 -s "$NET_ID" impair set h2 rx drop=2)" "drop: 2 is not a probability"
-expect_match "no number" "$(ctl_fails 1 -s "$NET_ID" impair set h2 rx drop=often)" 'drop: "often" is not a number'
-expect_match "no impairment" "$(ctl_fails 1 -s "$NET_ID" impair set h2 rx drip=1)" "drip: 1 is no impairment; there are: drop, duplicate"
-expect_match "no direction" "$(ctl_fails 1 -s "$NET_ID" impair clear h2 up)" "up is no direction; there are: rx"
+expect_match "no probability" "$(ctl_fails 1 impair set h2 rx drop=2)" "drop: 2 is not a probability"
+expect_match "no number" "$(ctl_fails 1 impair set h2 rx drop=often)" 'drop: "often" is not a number'
+expect_match "no impairment" "$(ctl_fails 1 impair set h2 rx drip=1)" "drip: 1 is no impairment; there are: drop, duplicate"
+expect_match "no direction" "$(ctl_fails 1 impair clear h2 up)" "up is no direction; there are: rx"
 
 step "the log is made to tell more"
 net_ctl log level debug
 expect_equal "level" "$(net_ctl -o log_level status)" "log_level  debug"
 grep -q "log level set to debug by the operator" "$NET_DIR/swagg.log" || fail "the log does not say so"
-expect_match "no level" "$(ctl_fails 1 -s "$NET_ID" log level loud)" "loud is no log level; there are: error, warning"
+expect_match "no level" "$(ctl_fails 1 log level loud)" "loud is no log level; there are: error, warning"
 
 step "a job is drained: it goes on, but nobody else gets in"
 RANK_PID=()
@@ -164,13 +164,13 @@ net_until 20 "what it has summed is in its minute" has_a_minute
 step "room is kept for a job that is not there yet, and is free again"
 net_ctl job reserve soon tenant=guest job='awaited*' ranks=2 slots=100 for=600
 expect_equal "reserved" "$(net_ctl -H -o name,job,tenant,ranks,slots,jobs reserved | xargs)" "soon awaited* guest 2 128 0"
-expect_match "another of this name" "$(ctl_fails 1 -s "$NET_ID" job reserve soon tenant=guest ranks=2)" "there is a reservation of this name"
-expect_match "whose" "$(ctl_fails 1 -s "$NET_ID" job reserve later ranks=2)" "Say tenant=NAME"
-expect_match "what no job can be called" "$(ctl_fails 1 -s "$NET_ID" job reserve never tenant=lab job='twins*' ranks=2)" \
+expect_match "another of this name" "$(ctl_fails 1 job reserve soon tenant=guest ranks=2)" "there is a reservation of this name"
+expect_match "whose" "$(ctl_fails 1 job reserve later ranks=2)" "Say tenant=NAME"
+expect_match "what no job can be called" "$(ctl_fails 1 job reserve never tenant=lab job='twins*' ranks=2)" \
     'never: job=twins\*: no job of lab can have such a name: tenants\[0\].jobs says which'
 net_ctl job release soon
 expect_equal "reserved" "$(net_ctl -H reserved)" ""
-expect_match "once more" "$(ctl_fails 1 -s "$NET_ID" job release soon)" "there is no reservation soon"
+expect_match "once more" "$(ctl_fails 1 job release soon)" "there is no reservation soon"
 expect_match "what operators did" "$(net_ctl -H events)" "job reserve job=soon settings=.*\"ranks\":2,\"slots\":100,\"for\":600"
 
 step "a job is ended: its ranks are told"
@@ -179,7 +179,7 @@ rank_says 20 1 "operator has ended the job"
 kill -CONT "${RANK_PID[0]}" # which had stopped itself
 ranks_wait 120
 rank_says 20 0 "operator has ended the job"
-expect_match "once more" "$(ctl_fails 1 -s "$NET_ID" job kill nix)" "there is no job nix"
+expect_match "once more" "$(ctl_fails 1 job kill nix)" "there is no job nix"
 
 step "jobs of one name of two tenants are told apart"
 for host in 0 1; do # each is the only rank of two that is there
@@ -195,8 +195,8 @@ expect_equal "jobs" "$(net_ctl -H -o name,tenant jobs | grep twin | sort | xargs
 expect_equal "both are shown" "$(net_ctl -o tenant job twin | sort | xargs)" "tenant guest tenant lab"
 expect_equal "one of them" "$(net_ctl -o tenant job guest/twin)" "tenant  guest"
 expect_equal "in JSON" "$(net_ctl -j ranks twin | grep -c '"missing"')" 2
-expect_match "which to end" "$(ctl_fails 1 -s "$NET_ID" job kill twin)" "several tenants have a job twin; say which: .*guest/twin"
-expect_match "which to watch" "$(ctl_fails 1 -s "$NET_ID" watch job twin)" "say which: .*lab/twin"
+expect_match "which to end" "$(ctl_fails 1 job kill twin)" "several tenants have a job twin; say which: .*guest/twin"
+expect_match "which to watch" "$(ctl_fails 1 watch job twin)" "say which: .*lab/twin"
 expect_equal "telemetry of the one" "$(net_telemetry /swagg/job,lab/twin tenant)" lab
 chooses() { # KEYS
     "$here/terminal.py" 'which job\? \[1-2\] ' "$1\n" -- "$CTL" -s "$NET_ID" job kill twin >"$NET_DIR/asked.log"
@@ -213,12 +213,12 @@ step "what was: jobs that began and ended, who was refused, what operators did; 
 expect_match "events" "$(net_ctl events)" "Z +began +late +guest +"
 expect_match "a refusal" "$(net_ctl -H -o what,job,who events)" "refused +drained +$NET_SUBNET\.[0-9]+:[0-9]+"
 expect_match "an operator" "$(net_ctl -H -o what,who,text events)" "operated +root +log level level=debug"
-ctl_fails 1 -s "$NET_ID" port add h9 kernel:nix >/dev/null
+ctl_fails 1 port add h9 kernel:nix >/dev/null
 expect_match "one who did not succeed" "$(net_ctl -H -o what,who,text events)" "operated +root +port add port=h9 device=kernel:nix.*: not done: "
 expect_match "events of a job" "$(net_ctl -H -o what,job events late | xargs)" "^began late ended late$"
 expect_match "minutes of all jobs" "$(net_ctl -H -o jobs,bytes,latest_job history)" "[12] +[1-9][0-9]+ +guest/(drained|late)"
 expect_match "a job that is over" "$(net_ctl -H -o job,tenant history drained | uniq)" "^drained +guest$"
-expect_match "a job that never was" "$(ctl_fails 1 -s "$NET_ID" history nix)" "there is no job nix"
+expect_match "a job that never was" "$(ctl_fails 1 history nix)" "there is no job nix"
 
 step "top on a terminal: all views, a pause, its end"
 "$here/terminal.py" 'status.*jobs.*ports.*h3 .*lcores.*q ends' ' ' 'paused' ' ' 'q ends' 'q' -- "$CTL" -s "$NET_ID" -n 0.1 top >"$NET_DIR/top.log"
@@ -226,7 +226,7 @@ step "top on a terminal: all views, a pause, its end"
 step "watch shows rates, top without a terminal is text"
 expect_match "watch" "$(net_ctl watch -c 2 -n 0.1 ports)" "rx_frames/s"
 expect_equal "lines of JSON" "$(net_ctl -j watch --times 3 --every 0.1 drops | python3 -c 'import json, sys; print(sum("runt/s" in json.loads(line) for line in sys.stdin))')" 3
-expect_match "watch" "$(ctl_fails 2 -s "$NET_ID" watch port down h0)" "changes something"
+expect_match "watch" "$(ctl_fails 2 watch port down h0)" "changes something"
 expect_match "top" "$(net_ctl -n 0.1 -c 2 top </dev/null | xargs)" "^status .*jobs.*ports .*h3 .*lcores .*status .*ports .*lcores"
 
 step "a capture, by port, kind and job; swagg-pcap reads it again"
@@ -243,7 +243,7 @@ captured() { # ends it; sets frames and lost, how many there were
     read -r frames lost < <(sed -n 's/ frames captured, \(.*\) lost .*/ \1/p' "$NET_DIR/capture.log")
 }
 captures pings.pcapng --port h1 --kind other
-expect_match "a second one" "$(ctl_fails 1 -s "$NET_ID" capture --port h1 -w /dev/null)" "somebody captures on port h1 already"
+expect_match "a second one" "$(ctl_fails 1 capture --port h1 -w /dev/null)" "somebody captures on port h1 already"
 net_exec 0 ping -q -c3 -W60 "$(net_ip 1)" >/dev/null
 net_exec 2 ping -q -c3 -W60 "$(net_ip 3)" >/dev/null
 captured
@@ -293,7 +293,7 @@ has_frames() { [ "$(stat -c %s "$NET_DIR/ranked.pcapng")" -gt 20000 ]; }
 net_until 60 "frames of rank 1 come" has_frames
 captured
 expect_equal "hosts that frames are from and to" "$("$PCAP" show "$NET_DIR/ranked.pcapng" | grep -oE '[0-9.]+:[0-9]+ > [0-9.]+' | grep -oE '[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+' | sort -u | xargs)" "$(net_ip 1) $(net_switch_ip)"
-expect_match "a rank that the job does not have" "$(ctl_fails 1 -s "$NET_ID" capture --job ranked --rank 2 -w /dev/null)" "has no rank 2: it has ranks 0 to 1"
+expect_match "a rank that the job does not have" "$(ctl_fails 1 capture --job ranked --rank 2 -w /dev/null)" "has no rank 2: it has ranks 0 to 1"
 captures dropped.pcapng --reason sml_bad_kind
 for port in 48864 7; do # no gradient, and what is dropped for another reason
     net_exec 2 "$here/letter.py" write 7777 ff "$(net_switch_ip)" "$port"
@@ -303,8 +303,8 @@ net_until 60 "it is dropped" is_dropped
 job_ends
 captured
 expect_equal "frames that were dropped for that reason, and no others" "$frames" 1
-expect_match "a rank without a job" "$(ctl_fails 1 -s "$NET_ID" capture --rank 1 -w /dev/null)" "of which job"
-expect_match "no reason" "$(ctl_fails 1 -s "$NET_ID" capture --reason nix -w /dev/null)" "no reason of a drop"
+expect_match "a rank without a job" "$(ctl_fails 1 capture --rank 1 -w /dev/null)" "of which job"
+expect_match "no reason" "$(ctl_fails 1 capture --reason nix -w /dev/null)" "no reason of a drop"
 
 "$CTL" -s "$NET_ID" capture --times 4 --write - 2>"$NET_DIR/capture.log" >"$NET_DIR/four.pcapng" &
 capture=$!
@@ -314,8 +314,8 @@ reaches 0 "$(net_ip 1)"
 reaches 0 "$(net_ip 1)"
 net_until 20 "four frames were captured" net_gone "$capture"
 expect_equal "frames in the file" "$("$here/pcapng.py" "$NET_DIR/four.pcapng" | wc -l)" 4
-expect_match "no such job" "$(ctl_fails 1 -s "$NET_ID" capture --job nix -w /dev/null)" "no job nix runs; there are: "
-expect_match "no such kind" "$(ctl_fails 1 -s "$NET_ID" capture --kind nix -w /dev/null)" "there are: data, control, other"
+expect_match "no such job" "$(ctl_fails 1 capture --job nix -w /dev/null)" "no job nix runs; there are: "
+expect_match "no such kind" "$(ctl_fails 1 capture --kind nix -w /dev/null)" "there are: data, control, other"
 
 step "a capture waits for a switch that is slow to answer, as all commands do"
 rm "$NET_DIR/four.pcapng"
