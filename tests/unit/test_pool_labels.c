@@ -34,11 +34,11 @@ static struct sml_packet packet(unsigned thread, uint64_t at, uint8_t tensor, ui
                                .body_bytes = 4 * ELEMENTS};
 }
 
-static enum sml_reason send(uint16_t rank, const struct sml_packet *p)
+static enum sml_reason send(uint16_t rank, struct sml_packet p)
 {
-    rig.slot = sml_pool_locate(rig.pool, p, p->slot / RANGE);
+    rig.slot = sml_pool_locate(rig.pool, &p, p.slot / RANGE);
     CU_ASSERT_PTR_NOT_NULL_FATAL(rig.slot);
-    sml_pool_apply(rig.pool, rig.slot, rank, p, NULL, 0, &rig.v);
+    sml_pool_apply(rig.pool, rig.slot, rank, &p, NULL, 0, &rig.v);
     return rig.v.reason;
 }
 
@@ -62,7 +62,7 @@ static void complete(unsigned thread, uint64_t at, uint8_t tensor, uint32_t tag,
     for (uint16_t r = 0; r < WORKERS; r++) {
         const struct sml_packet p = packet(thread, at, tensor, tag, value * (r + 1));
 
-        CU_ASSERT_EQUAL_FATAL(send(r, &p), r < WORKERS - 1 ? SML_HELD : SML_SEND_ALL);
+        CU_ASSERT_EQUAL_FATAL(send(r, p), r < WORKERS - 1 ? SML_HELD : SML_SEND_ALL);
         if (r == WORKERS - 1) {
             CU_ASSERT(result_is(&p, value * WORKERS * (WORKERS + 1) / 2));
             CU_ASSERT_EQUAL((int8_t)rig.v.payload[8], value * WORKERS);
@@ -101,15 +101,13 @@ TEST(slots_may_rest)
 TEST(how_late_a_copy_may_be)
 {
     for (unsigned late = 2; late < 256; late++) {
-        struct sml_packet p;
-
         start();
         complete(0, 0, 0, 0, 1);
         complete(0, WINDOW, 1, 0, 1);
         for (unsigned tensor = 2; tensor <= late; tensor++)
             complete(1, tensor, (uint8_t)tensor, 0, 1);
-        p = packet(0, 0, 0, 0, 1);
-        CU_ASSERT_EQUAL(send(0, &p), late < 256 - SML_TENSORS_AHEAD ? SML_DROP_STALE : SML_HELD);
+        CU_ASSERT_EQUAL(send(0, packet(0, 0, 0, 0, 1)),
+                        late < 256 - SML_TENSORS_AHEAD ? SML_DROP_STALE : SML_HELD);
     }
 }
 
@@ -124,12 +122,9 @@ TEST(packets_may_be_numbered_through)
 /* A client uses a slot's versions in turn; who takes the same one twice has missed a sum. */
 TEST(a_chunk_of_the_last_ones_version_is_ahead)
 {
-    struct sml_packet p;
-
     start();
     complete(0, 0, 0, 0, 1);
-    p = packet(0, 2 * WINDOW, 0, 2 * WINDOW, 1);
-    CU_ASSERT_EQUAL(send(0, &p), SML_DROP_AHEAD);
+    CU_ASSERT_EQUAL(send(0, packet(0, 2 * WINDOW, 0, 2 * WINDOW, 1)), SML_DROP_AHEAD);
     complete(0, WINDOW, 0, WINDOW, 1);
 }
 
@@ -142,9 +137,9 @@ TEST(a_copy_that_is_two_phases_late_is_stale)
     complete(0, 0, 0, 0, 1);
     complete(0, WINDOW, 0, WINDOW, 1);
     p = packet(0, 0, 0, 0, 1);
-    CU_ASSERT_EQUAL(send(0, &p), SML_DROP_STALE);
+    CU_ASSERT_EQUAL(send(0, p), SML_DROP_STALE);
     complete(0, 2 * WINDOW, 1, 0, 5); /* another tensor; no rank is in it twice */
-    CU_ASSERT_EQUAL(send(0, &p), SML_DROP_STALE);
+    CU_ASSERT_EQUAL(send(0, p), SML_DROP_STALE);
 }
 
 TEST(a_rank_that_lost_the_result_gets_it_again)
@@ -154,10 +149,10 @@ TEST(a_rank_that_lost_the_result_gets_it_again)
     start();
     complete(1, 0, 4, 0, 2);
     p = packet(1, WINDOW, 4, WINDOW, 8);
-    CU_ASSERT_EQUAL(send(2, &p), SML_HELD);
-    CU_ASSERT_EQUAL(send(2, &p), SML_DROP_DUPLICATE);
+    CU_ASSERT_EQUAL(send(2, p), SML_HELD);
+    CU_ASSERT_EQUAL(send(2, p), SML_DROP_DUPLICATE);
     p = packet(1, 0, 4, 0, 4);
-    CU_ASSERT_EQUAL(send(1, &p), SML_SEND_ONE);
+    CU_ASSERT_EQUAL(send(1, p), SML_SEND_ONE);
     CU_ASSERT(result_is(&p, 12));
 }
 
@@ -174,15 +169,13 @@ TEST(another_chunk_is_never_added)
                  {3, WINDOW, 0, SML_DROP_STALE},
                  {4, WINDOW - 1, 0, SML_DROP_STALE},
                  {4, 2 * WINDOW, WINDOW, SML_DROP_AHEAD}};
-    struct sml_packet p;
 
     start();
     complete(0, 0, 4, 0, 1);
     for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
-        p = packet(0, WINDOW, 4, WINDOW, 1);
-        CU_ASSERT_EQUAL(send(0, &p), i == 0 ? SML_HELD : SML_DROP_DUPLICATE);
-        p = packet(0, WINDOW + other[i].later, other[i].tensor, other[i].tag, 1);
-        CU_ASSERT_EQUAL(send(1, &p), other[i].reason);
+        CU_ASSERT_EQUAL(send(0, packet(0, WINDOW, 4, WINDOW, 1)), i == 0 ? SML_HELD : SML_DROP_DUPLICATE);
+        CU_ASSERT_EQUAL(send(1, packet(0, WINDOW + other[i].later, other[i].tensor, other[i].tag, 1)),
+                        other[i].reason);
     }
 }
 
@@ -193,14 +186,14 @@ TEST(there_is_no_answer_but_sums)
 
     start();
     p = packet(0, 0, 0, 0, 1);
-    CU_ASSERT_EQUAL(send(0, &p), SML_HELD);
+    CU_ASSERT_EQUAL(send(0, p), SML_HELD);
     p.body_bytes = 0;
-    CU_ASSERT_EQUAL(send(1, &p), SML_DROP_MISMATCH);
+    CU_ASSERT_EQUAL(send(1, p), SML_DROP_MISMATCH);
     p.size_code = SML_SIZE_AGREED;
-    CU_ASSERT_EQUAL(send(1, &p), SML_DROP_BAD_LENGTH);
+    CU_ASSERT_EQUAL(send(1, p), SML_DROP_BAD_LENGTH);
     for (unsigned kind = SML_OPEN; kind <= SML_RESTORE; kind++) {
         p.kind = (uint8_t)kind;
-        CU_ASSERT_EQUAL(send(1, &p), SML_DROP_BAD_KIND);
+        CU_ASSERT_EQUAL(send(1, p), SML_DROP_BAD_KIND);
     }
 }
 
@@ -224,9 +217,9 @@ TEST(a_client_that_starts_again_needs_a_new_pool)
     start();
     complete(0, 0, 0, 0, 1);
     p = packet(0, 0, 0, 0, 7);
-    CU_ASSERT_EQUAL(send(0, &p), SML_SEND_ONE);
+    CU_ASSERT_EQUAL(send(0, p), SML_SEND_ONE);
     complete(0, WINDOW, 0, WINDOW, 1);
-    CU_ASSERT_EQUAL(send(0, &p), SML_DROP_STALE);
+    CU_ASSERT_EQUAL(send(0, p), SML_DROP_STALE);
 
     sml_pool_init(rig.pool, &rig.cfg);
     complete(0, 0, 0, 0, 7);
@@ -235,19 +228,15 @@ TEST(a_client_that_starts_again_needs_a_new_pool)
 /* Whether somebody works is told by packets that belong to the work. */
 TEST(stale_packets_are_not_heard)
 {
-    struct sml_packet p;
-
     start();
     CU_ASSERT(!sml_pool_heard(rig.pool));
     complete(0, 0, 0, 0, 1);
     complete(0, WINDOW, 0, WINDOW, 1);
     CU_ASSERT(sml_pool_heard(rig.pool));
     CU_ASSERT(!sml_pool_heard(rig.pool));
-    p = packet(0, 0, 0, 0, 1);
-    send(0, &p);
+    send(0, packet(0, 0, 0, 0, 1));
     CU_ASSERT(!sml_pool_heard(rig.pool));
-    p = packet(0, WINDOW, 0, WINDOW, 1);
-    CU_ASSERT_EQUAL(send(0, &p), SML_SEND_ONE);
+    CU_ASSERT_EQUAL(send(0, packet(0, WINDOW, 0, WINDOW, 1)), SML_SEND_ONE);
     CU_ASSERT(sml_pool_heard(rig.pool));
 }
 
