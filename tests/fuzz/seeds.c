@@ -427,7 +427,6 @@ static void session_seeds(void)
     save(&s, "session", "abort");
 }
 
-/* Three workers and the host: a chunk, a question about it, the next run, a stranger. */
 /* Chunks of an allreduce of four ranks: all by the switch; then one rank past it, another one twice; then one
  * whose last rank is missed, by a question that takes out what there is. */
 static void atp_seeds(void)
@@ -472,6 +471,7 @@ static void atp_seeds(void)
     save(&s, "atp", "liars");
 }
 
+/* Three workers and the host: a chunk, a question about it, the next run, a stranger. */
 static void hostagg_seeds(void)
 {
     struct seed s = {0};
