@@ -235,6 +235,7 @@ expect 1 swagg-sim tat --json /nonexistent/file
 expect 1 swagg-sim replay /nonexistent/file
 expect 1 swagg-perf --switch 127.0.0.1 --job none --rank 0 --size 1 --json /nonexistent/file
 expect 1 swagg-replay /nonexistent/file --switch 127.0.0.1 --job none --rank 0 --size 1
+expect 3 swagg-switchml-session --switch=/nonexistent
 expect 3 swaggctl --switch /nonexistent status
 expect 3 swaggctl --switch "$folder/server.yaml" status
 told err 'server.yaml is no socket'
