@@ -130,6 +130,10 @@ static int refuse_the_rest(const struct config *cfg)
         {"memory", cfg->has_memory},
         {"idle", cfg->has_idle},
         {"loops", cfg->has_loops},
+        {"switch.link_local", cfg->link_local != CONFIG_LINK_LOCAL_STP},
+        {"state", cfg->state[0] != '\0'}, /* jobs go on by its own file */
+        {"tx_delay_us", cfg->tx_delay_us > 0},
+        {"privileges", cfg->privileges != CONFIG_PRIVILEGES_NEEDED},
     };
     int faults = 0;
 

@@ -104,12 +104,19 @@ TEST(what_only_the_daemon_does)
     expect(CHIP "memory: {megabytes: 64}\n", "memory: is nothing that this switch does");
     expect(CHIP "idle: {spin: 10}\n", "idle: is nothing that this switch does");
     expect(CHIP "loops: {find: true}\n", "loops: is nothing that this switch does");
+    expect(CHIP "state: /var/lib/swagg/chip\n", "state: is nothing that this switch does");
+    expect(CHIP "tx_delay_us: 10\n", "tx_delay_us: is nothing that this switch does");
+    expect(CHIP "privileges: all\n", "privileges: is nothing that this switch does");
     expect(CHIP "tenants: [{name: a, addresses: [0.0.0.0/0], quota: {slots: 64}}]\n",
            "tenants[0].quota: only jobs");
     expect(CHIP "tenants: [{name: a, jobs: [x], key_file: /etc/swagg/a.key}]\n",
            "tenants[0].data_keys must be false");
     expect("  - {name: h0, device: \"chip:1\", impair: {rx: {drop: 0.1}}}\n", "port h0: impair");
     expect("  - {name: h0, device: \"chip:1\", storm: {broadcast: 9}}\n", "port h0: storm");
+    struct config c = load(CHIP);
+    c.link_local = CONFIG_LINK_LOCAL_DROP;
+    CU_ASSERT_PTR_NULL(setup_describe(&c));
+    CU_ASSERT_PTR_NOT_NULL(strstr(faults, "switch.link_local: is nothing that this switch does"));
 #undef CHIP
 }
 
