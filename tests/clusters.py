@@ -95,6 +95,7 @@ def check_kubernetes(folder):
     expect(said.returncode == 0, "the server's command:", said.stderr)
     said = run(PS, "--check", folder / "server.yaml")
     expect(said.returncode == 0, "the server's configuration:", said.stderr)
+    expect("control" not in yaml.safe_load(text), "the server has a second name in /run/swagg: swaggctl would ask in the pod which it is to be")
     if os.geteuid() == 0:
         starts_with_its_capabilities(folder, container_of(switch, "DaemonSet", "switch"))
 
