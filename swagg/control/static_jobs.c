@@ -84,9 +84,8 @@ static int open_job(struct static_jobs *s, struct static_job *job, const struct 
     if (rc < 0)
         return log_fail(rc, "%s: %s", job->name, why);
     job->plan.protocol->footprint(&jobs_find(s->jobs, job->plan.protocol->id, job->number)->made_of, &f);
-    log_notice(
-        "job %u is %s: %u members, %u slots, packets of %u bytes; it is in the configuration, nobody joins",
-        job->number, job->name, job->plan.size, f.slots, f.payload_bytes);
+    log_notice("job %u is %s: %u members, %u slots, packets of %u bytes; nobody joins it", job->number,
+               job->name, job->plan.size, f.slots, f.payload_bytes);
     return 0;
 }
 

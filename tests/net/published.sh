@@ -95,6 +95,7 @@ add_job added slots=$((2 * WINDOW)) tenant=lab
 expect_match "why another is not added" "$(add_job second)" "the UDP ports from 7000 on of .* are job added's"
 expect_match "why its tenant has no more" "$(workers=${workers//7000/8000} add_job second tenant=lab)" 'lab has 1 jobs, as many as its quota.jobs'
 expect_match "why a job of the file is not deleted" "$(net_ctl job del other 2>&1)" 'was not added by an operator'
+expect_match "why it is not killed" "$(net_ctl job kill added 2>&1)" 'nobody joins job added: .* job del added'
 clients_run 7000 1 8 f2000 i1000
 clients_start 7000 1 9 f300 forever
 sums_go_on 200

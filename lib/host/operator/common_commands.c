@@ -20,7 +20,11 @@ static void end_job(const struct common_host *h, const struct common_job *job, e
                     struct reply *reply)
 {
     if (job->fixed)
-        reply_fail(reply, REPLY_REFUSED, "nobody joins job %s: it is in the configuration", job->called);
+        reply_fail(
+            reply, REPLY_REFUSED,
+            "nobody joins job %s: take it out of the configuration and reload, or if it was added by job "
+            "add: job del %s",
+            job->called, job->called);
     else if (job->name == NULL ||
              !registry_host_end(h->registry, how, job->tenant, job->name, monotonic_ns()))
         reply_fail(reply, REPLY_REFUSED, "job %s is over already", job->called);
