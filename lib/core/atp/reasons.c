@@ -11,7 +11,7 @@ const struct agg_reason atp_switch_reasons[ATP_SWITCH_REASONS] = {
                             false},
     [ATP_SWITCH_COLLISION] = {"atp_switch_collisions",
                               "the aggregator was another chunk's: passed on for the server to add. More "
-                              "aggregators (table), or fewer chunks under way, make these rarer",
+                              "atp.aggregators, or fewer chunks under way, make these rarer",
                               AGG_PASS_ON, false},
     [ATP_SWITCH_FORWARDED] =
         {"atp_switch_forwarded",
@@ -26,7 +26,7 @@ const struct agg_reason atp_switch_reasons[ATP_SWITCH_REASONS] = {
                           AGG_PASS_ON, false},
     [ATP_SWITCH_AGED] =
         {"atp_switch_aged",
-         "sums that nobody had added to or asked for during max_age: sent on incomplete. Their "
+         "sums that nobody had added to or asked for during atp.max_age_ms: sent on incomplete. Their "
          "job has ended, or waits for a worker",
          AGG_SEND_AS, false},
     [ATP_SWITCH_PREEMPTED] = {"atp_switch_preempted",
@@ -46,7 +46,7 @@ const struct agg_reason atp_switch_reasons[ATP_SWITCH_REASONS] = {
          "key. data_keys: false for the tenant lets switches add",
          AGG_PASS_AND_KEEP, false},
     [ATP_SWITCH_TOO_LONG] = {"atp_switch_passed_too_long",
-                             "longer than an aggregator: passed on. A longer chunk_bytes of the table helps",
+                             "longer than an aggregator: passed on. A longer mtu here helps",
                              AGG_PASS_AND_KEEP, false},
     [ATP_SWITCH_FREED] = {"atp_switch_freed", "results on their way to workers that freed an aggregator",
                           AGG_PASS_AND_KEEP, false},
