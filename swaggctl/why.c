@@ -97,14 +97,17 @@ static struct rank see_rank(const json_t *now, const json_t *before)
     const char *address = json_string_value(json_object_get(now, "address")),
                *below = json_string_value(json_object_get(now, "switch"));
     const double calls = number(now, "calls"); /* of its last heartbeat */
+    const double contributions = growth(now, before, "contributions"),
+                 asked = growth(now, before, "lost_down");
 
     return (struct rank){.rank = (int)number(now, "rank"),
                          .address = address == NULL ? "?" : address,
                          .below = below == NULL ? "" : below,
-                         .contributions = growth(now, before, "contributions"),
+                         .contributions = contributions,
                          .delayed_us = growth(now, before, "delayed_us"),
                          .up = growth(now, before, "lost_up"),
-                         .down = growth(now, before, "lost_down"),
+                         .down =
+                             asked < contributions ? asked : contributions, /* each may be asked for often */
                          .a_call = calls > 0 ? number(now, "contributions") / calls : 0,
                          .window = window_of(now, before),
                          .stalled_ms = number(now, "stalled_ms"),

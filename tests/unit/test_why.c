@@ -197,6 +197,9 @@ TEST(the_link_that_loses_is_named)
     begin_again();
     set_rank(3, "lost_down", 50);
     expect(WHY_LINK, 3, "0.50 % of those from it");
+    begin_again();
+    set_rank(3, "lost_down", 25000); /* of 10000 results: asked for again and again */
+    expect(WHY_LINK, 3, "100.00 % of those from it, where the whole job loses 25.00 %");
 }
 
 /* A root: ranks 1 and 3 come by a switch below, which is one sender; of rank 2, which comes by one above in
