@@ -233,6 +233,32 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct instance *)a)->name, ((const struct instance *)b)->name);
 }
 
+static bool is_link(const char *path)
+{
+    struct stat file;
+
+    return lstat(path, &file) == 0 && S_ISLNK(file.st_mode);
+}
+
+/* A switch whose control.path lies in this directory is found twice: by its socket, and by the link that it
+ * has left. It is one, by the link's name, which is its own. */
+static bool is_found(struct found *found, const struct instance *another)
+{
+    struct stat is, was;
+
+    for (unsigned i = 0; i < found->n; i++) {
+        struct instance *one = &found->instance[i];
+
+        if (stat(one->path, &was) < 0 || stat(another->path, &is) < 0 || was.st_dev != is.st_dev ||
+            was.st_ino != is.st_ino)
+            continue;
+        if (is_link(another->path))
+            *one = *another;
+        return true;
+    }
+    return false;
+}
+
 /* Those that answer; wanted: of this name, and nobody else is troubled; NULL: all. */
 static void find(struct found *found, const char *wanted)
 {
@@ -244,7 +270,7 @@ static void find(struct found *found, const char *wanted)
     for (size_t i = 0; i < paths.gl_pathc && found->n < INSTANCES_MAX; i++)
         if (read_name(&found->instance[found->n], paths.gl_pathv[i]) &&
             (wanted == NULL || strcmp(found->instance[found->n].name, wanted) == 0) &&
-            is_alive(found->instance[found->n].path))
+            is_alive(found->instance[found->n].path) && !is_found(found, &found->instance[found->n]))
             found->n++;
     globfree(&paths);
     qsort(found->instance, found->n, sizeof(found->instance[0]), by_name);

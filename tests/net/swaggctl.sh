@@ -385,6 +385,10 @@ expect_equal "both" "$(alone "$CTL" switches)" "$NET_ID-a"$'\n'"$NET_ID-b"
 expect_match "which" "$(alone "$CTL" status 2>&1 </dev/null || true)" "2 switches run here.* $NET_ID-a $NET_ID-b"
 expect_equal "by its name" "$(alone "$CTL" -s "$NET_ID-b" -o name status)" "name  $NET_ID-b"
 expect_equal "by its path" "$(alone "$CTL" -s "$NET_DIR/b.ctl" -o name status)" "name  $NET_ID-b"
+mv "$NET_DIR/run/$NET_ID-a.ctl" "$NET_DIR/run/first.ctl" # as "control: {path: /run/swagg/first.ctl}" has it
+ln -s first.ctl "$NET_DIR/run/$NET_ID-a.ctl"
+expect_equal "one with two files there" "$(alone "$CTL" switches)" "$NET_ID-a"$'\n'"$NET_ID-b"
+mv "$NET_DIR/run/first.ctl" "$NET_DIR/run/$NET_ID-a.ctl"
 
 step "a socket of a killed switch is replaced; one that is in use, or no socket, is not"
 pid_of() { # SWITCH
