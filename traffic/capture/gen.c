@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <pcap/pcap.h>
 
@@ -20,7 +21,7 @@ static const char intro[] =
     "Writes a capture of what the workers of a job send to the switch, chunk by chunk.\n";
 
 static const struct option_row out_rows[] = {
-    {"out", 'o', "FILE", option_text, offsetof(struct gen, out), 0, 0, "what to write"},
+    {"out", 'o', "FILE", option_text, offsetof(struct gen, out), 0, 0, "what to write; -: standard output"},
     {"split", 0, NULL, option_flag, offsetof(struct gen, split), 0, 0,
      "a file for each worker: FILE with -0, -1, ... before its suffix"},
 };
@@ -38,6 +39,11 @@ static const struct option_row chunk_rows[] = {
      "numbers and exponents are made up"},
     {"seed", 0, "SEED", option_number, FIELD(seed), 0, UINT64_MAX, "of the elements; default 1"},
 };
+
+static bool is_standard_output(const struct gen *g)
+{
+    return strcmp(g->out, "-") == 0;
+}
 
 /* OPTIONS_READ; or the exit code: help was printed, or a mistake reported. */
 static int parse(struct gen *g, int argc, char *argv[])
@@ -57,8 +63,12 @@ static int parse(struct gen *g, int argc, char *argv[])
     ret = options_read(&line, argc, argv);
     if (ret != OPTIONS_READ)
         return ret;
-    if (g->out == NULL) {
+    if (g->out == NULL || g->out[0] == '\0') {
         complain("gen: the output file is missing: add -o FILE");
+        return EXIT_USAGE;
+    }
+    if (g->split && is_standard_output(g)) {
+        complain("gen: --split writes a file for each worker: -o FILE, not -");
         return EXIT_USAGE;
     }
     fault = told_plan_fault(&told);
@@ -88,6 +98,26 @@ static void split_name(char *name, size_t bytes, const char *out, unsigned worke
     snprintf(name, bytes, "%.*s-%u%s", stem, out, worker, out + stem);
 }
 
+/* libpcap closes what it writes to, so of standard output it gets a copy. NULL: there is none, which was
+ * reported. */
+static pcap_dumper_t *open_output(pcap_t *pcap, const struct gen *g, const char *name)
+{
+    pcap_dumper_t *output;
+    FILE *copy;
+
+    if (is_standard_output(g)) {
+        copy = fdopen(dup(STDOUT_FILENO), "w");
+        output = copy != NULL ? pcap_dump_fopen(pcap, copy) : NULL;
+        if (output == NULL)
+            complain("gen: cannot write standard output: %m");
+    } else {
+        output = pcap_dump_open(pcap, name);
+        if (output == NULL)
+            complain("%s", pcap_geterr(pcap));
+    }
+    return output;
+}
+
 static int open_outputs(struct outputs *o, const struct gen *g)
 {
     const unsigned files = g->split ? g->plan.workers : 1;
@@ -99,11 +129,9 @@ static int open_outputs(struct outputs *o, const struct gen *g)
             split_name(name, sizeof(name), g->out, o->files);
         else
             snprintf(name, sizeof(name), "%s", g->out);
-        o->file[o->files] = pcap_dump_open(o->pcap, name);
-        if (o->file[o->files] == NULL) {
-            complain("%s", pcap_geterr(o->pcap));
+        o->file[o->files] = open_output(o->pcap, g, name);
+        if (o->file[o->files] == NULL)
             return -1;
-        }
     }
     return 0;
 }
@@ -158,7 +186,8 @@ int command_gen(int argc, char *argv[])
         ret = -1;
     if (ret < 0)
         return EXIT_BAD;
-    printf("%s: %u chunks of %u elements from each of %u workers, %u frames\n", g.out, plan_chunks(&g.plan),
-           g.plan.elements, g.plan.workers, plan_chunks(&g.plan) * g.plan.workers);
+    fprintf(is_standard_output(&g) ? stderr : stdout,
+            "%s: %u chunks of %u elements from each of %u workers, %u frames\n", g.out, plan_chunks(&g.plan),
+            g.plan.elements, g.plan.workers, plan_chunks(&g.plan) * g.plan.workers);
     return EXIT_GOOD;
 }
