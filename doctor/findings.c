@@ -134,6 +134,21 @@ void findings_print(const struct findings *f, bool all, FILE *to)
             f->count[FINDING_SKIPPED], f->count[FINDING_WARNING], f->count[FINDING_FAULT]);
 }
 
+/* JSON has UTF-8 only. Names of files may be other bytes, and what was cut off may end in the midst of a
+ * character: then all that is not ASCII becomes '?'. */
+static json_t *words(const char *text)
+{
+    char ascii[FINDING_TEXT];
+    json_t *string = json_string(text);
+
+    if (string != NULL)
+        return string;
+    snprintf(ascii, sizeof(ascii), "%s", text);
+    for (char *c = ascii; *c != '\0'; c++)
+        *c = *c & 0x80 ? '?' : *c;
+    return json_string(ascii);
+}
+
 void findings_print_json(const struct findings *f, FILE *to)
 {
     json_t *list = json_array();
@@ -144,8 +159,9 @@ void findings_print_json(const struct findings *f, FILE *to)
     for (unsigned i = 0; i < f->n; i++) {
         const struct finding *x = &f->all[i];
 
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s}", "level", levels[x->level], "topic",
-                                              x->topic, "about", x->about, "saw", x->saw, "type", x->type));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:o, s:o}", "level", levels[x->level], "topic",
+                                              x->topic, "about", words(x->about), "saw", words(x->saw),
+                                              "type", words(x->type)));
     }
     json_dumpf(whole, to, JSON_INDENT(2));
     fputc('\n', to);

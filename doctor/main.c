@@ -87,6 +87,8 @@ static int parse(struct arguments *a, int argc, char *argv[])
         return refuse_usage("--only %s: there is no such topic", a->only);
     if (argc - optind > 1)
         return refuse_usage("one at a time; several switches of a job are separated by commas");
+    if (a->is_switch && a->is_server)
+        return refuse_usage("--switch and --server: one of them");
     if (a->is_server && optind == argc)
         return refuse_usage("--server of which configuration?");
     return OPTIONS_READ;
@@ -126,7 +128,7 @@ static void library(struct findings *f)
 /* False: the command line is wrong, which was reported. */
 static bool look(struct findings *f, const struct arguments *a, const char *operand)
 {
-    const char *addresses = operand != NULL ? operand : getenv("SWAGG_SWITCH");
+    const char *set = getenv("SWAGG_SWITCH"), *addresses = operand;
 
     if (a->is_switch || a->is_server) {
         machine_clock(f);
@@ -135,6 +137,8 @@ static bool look(struct findings *f, const struct arguments *a, const char *oper
             firewall_look(f);
         return true;
     }
+    if (operand == NULL && set != NULL && set[0] != '\0')
+        addresses = set;
     library(f);
     machine_cpus(f, 0);
     machine_buffers(f);
@@ -146,7 +150,7 @@ static bool look(struct findings *f, const struct arguments *a, const char *oper
     }
     if (ways(f, a, addresses))
         return true;
-    refuse_usage("%s is no IPv4 address", addresses);
+    refuse_usage("%s\"%s\" is no IPv4 address", operand != NULL ? "" : "SWAGG_SWITCH: ", addresses);
     return false;
 }
 

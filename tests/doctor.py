@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """swagg-doctor on machines that are not this one: doctor.py PROGRAM. Copies of /proc and /sys with faults, which it must find, and without."""
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -89,6 +90,19 @@ with tempfile.TemporaryDirectory() as name:
     # A folder that is not there has no faults either, so it is named.
     said = subprocess.run([PROGRAM, "--below", str(top / "none"), *arguments], stderr=subprocess.PIPE, text=True, timeout=300, check=False)
     assert said.returncode == 2 and f"--below: there is no folder {top / 'none'}" in said.stderr, said
+
+    # A file's name is bytes, and JSON has UTF-8 only: the finding about it is there.
+    status, found = look(top / "good", "--switch", "--only", "configuration", str(top / "no\udcffne.yaml"))
+    assert status == 1, found
+    expect(found, "fault", "configuration", "no?ne.yaml")
+
+    # A variable without a value is not set; of one that makes no sense it is said where it comes from.
+    environment = {**os.environ, "SWAGG_SWITCH": ""}
+    said = subprocess.run([PROGRAM, "--only", "switch", "--all"], stdout=subprocess.PIPE, text=True, timeout=300, check=False, env=environment)
+    assert said.returncode == 0 and "no ADDRESS was given" in said.stdout, said
+    environment["SWAGG_SWITCH"] = "10.0.0"
+    said = subprocess.run([PROGRAM], stderr=subprocess.PIPE, text=True, timeout=300, check=False, env=environment)
+    assert said.returncode == 2 and 'SWAGG_SWITCH: "10.0.0" is no IPv4 address' in said.stderr, said
 
     # Warnings alone are no fault, unless they are to be.
     for strict, wanted in [([], 0), (["--strict"], 1)]:
