@@ -43,6 +43,9 @@ TEST(what_others_may_read_is_no_secret)
     CU_ASSERT_EQUAL(symlink("/dev/null", path), 0);
     CU_ASSERT_EQUAL(lasting_open(&l, folder), -ELOOP);
     unlink(path);
+    CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
+    CU_ASSERT_EQUAL(lasting_open(&l, folder), -EPERM); /* and does not wait for who writes to it */
+    unlink(path);
 }
 
 TEST(there_is_no_such_folder)

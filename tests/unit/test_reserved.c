@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "registry/reserved_file.h"
+#include "stderr_capture.h"
 #include "unit.h"
 
 enum { LAB, GUEST, TENANTS };
@@ -352,6 +354,17 @@ TEST(a_file_that_is_not_theirs_reserves_nothing)
         reserved_file_read(&reserved, &lasting, 0);
         CU_ASSERT_EQUAL(reserved.n, 0);
     }
+    unlink(path);
+    CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
+    reserved_file_read(&reserved, &lasting, 0); /* does not wait for who writes to it */
+    CU_ASSERT_EQUAL(reserved.n, 0);
+    unlink(path);
+    CU_ASSERT_EQUAL(symlink(path, path), 0);
+    CU_ASSERT_FATAL(capture_begin());
+    reserved_file_read(&reserved, &lasting, 0);
+    capture_take();
+    capture_end();
+    CU_ASSERT_PTR_NOT_NULL(strstr(captured_text, "cannot be read: Too many levels of symbolic links"));
     end_lasting();
     lasting.state[0] = '\0'; /* no folder, no file */
     reserved_file_write(&reserved, &lasting, 0);

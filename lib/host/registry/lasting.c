@@ -16,6 +16,8 @@
 #include "sodium_keys.h"
 
 #define FILE_NAME "tickets.secret"
+/* Of a pipe in its place nothing is waited for. */
+#define AS_IT_IS (O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 enum { YOUNG_S = 600 };
 
 /* Whether nobody else can have read or written it. */
@@ -93,7 +95,7 @@ int lasting_open(struct ctl_lasting *lasting, const char *folder)
 
     *lasting = (struct ctl_lasting){0};
     snprintf(path, sizeof(path), "%s/" FILE_NAME, folder);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    fd = open(path, AS_IT_IS);
     if (fd < 0 && errno == ENOENT) {
         rc = make(path, lasting);
         lasting->is_new = rc == 0;
@@ -101,7 +103,7 @@ int lasting_open(struct ctl_lasting *lasting, const char *folder)
             return 0;
         errno = -rc;
         if (rc == -EEXIST)
-            fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+            fd = open(path, AS_IT_IS);
     }
     if (fd < 0) {
         rc = -errno;

@@ -63,19 +63,21 @@ int reserved_file_write(const struct reserved *r, const struct config *cfg, uint
 
 /* --- reading --- */
 
-/* NULL: there is none, or none that this has written, which is logged. */
+/* NULL: there is none, or none that this has written or may read, which is logged. */
 static json_t *read_file(const char *path)
 {
-    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     json_t *all;
 
-    if (fd < 0 && errno == ENOENT)
+    if (fd < 0) {
+        if (errno != ENOENT)
+            log_warning("state: %s cannot be read: %s: nothing is reserved", path, strerror(errno));
         return NULL;
-    all = fd < 0 ? NULL : json_loadfd(fd, 0, NULL);
+    }
+    all = json_loadfd(fd, 0, NULL);
     if (!json_is_array(all))
         log_warning("state: %s is not what swagg has written: nothing is reserved", path);
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return all;
 }
 
