@@ -10,6 +10,7 @@
 
 #include "base/kept_file.h"
 #include "registry/lasting.h"
+#include "stderr_capture.h"
 #include "unit.h"
 
 static char folder[] = "/tmp/test_lasting.XXXXXX", path[sizeof folder + 32];
@@ -41,7 +42,11 @@ TEST(what_others_may_read_is_no_secret)
     CU_ASSERT_EQUAL(lasting_open(&l, folder), -EINVAL);
     unlink(path);
     CU_ASSERT_EQUAL(symlink("/dev/null", path), 0);
+    CU_ASSERT_FATAL(capture_begin());
     CU_ASSERT_EQUAL(lasting_open(&l, folder), -ELOOP);
+    capture_take();
+    capture_end();
+    CU_ASSERT_PTR_NOT_NULL(strstr(captured_text, "links: it must be a file of this user's: remove it"));
     unlink(path);
     CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
     CU_ASSERT_EQUAL(lasting_open(&l, folder), -EPERM); /* and does not wait for who writes to it */

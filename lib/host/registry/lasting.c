@@ -16,6 +16,7 @@
 #include "sodium_keys.h"
 
 #define FILE_NAME "tickets.secret"
+#define REMOVE_IT ": remove it, and the next start makes another"
 /* Of a pipe in its place nothing is waited for. */
 #define AS_IT_IS (O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 enum { YOUNG_S = 600 };
@@ -27,11 +28,10 @@ static int check(int fd, const char *path)
 
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
         return 0;
-    log_error(
-        "state: %s must be this user's, with mode 0600, since whoever reads it can claim any job: remove it, "
-        "and the next start makes another",
-        path);
-    return -EPERM;
+    return log_fail(-EPERM,
+                    "state: %s must be this user's, with mode 0600, since whoever reads it can claim any "
+                    "job" REMOVE_IT,
+                    path);
 }
 
 /* Whether jobs may still be there that began before it was made: a host may have to start more than once
@@ -55,9 +55,7 @@ static int read_secret(int fd, const char *path, struct ctl_lasting *lasting)
         memcpy(lasting->secret, bytes, KEYS_SECRET_BYTES);
         lasting->is_new = is_young(fd);
     } else {
-        rc = -EINVAL;
-        log_error("state: %s is not what swagg has written: remove it, and the next start makes another",
-                  path);
+        rc = log_fail(-EINVAL, "state: %s is not what swagg has written" REMOVE_IT, path);
     }
     keys_erase(bytes, sizeof(bytes));
     return rc;
@@ -101,18 +99,16 @@ int lasting_open(struct ctl_lasting *lasting, const char *folder)
         lasting->is_new = rc == 0;
         if (lasting->is_new)
             return 0;
-        errno = -rc;
-        if (rc == -EEXIST)
-            fd = open(path, AS_IT_IS);
+        if (rc != -EEXIST)
+            return log_fail(rc,
+                            "state: cannot keep %s: %s: it needs a folder that is there, in which swagg may "
+                            "write, on a disk with room",
+                            path, strerror(-rc));
+        fd = open(path, AS_IT_IS);
     }
-    if (fd < 0) {
-        rc = -errno;
-        log_error(
-            "state: cannot keep %s: %s: it needs a folder that is there, in which swagg may write, on a "
-            "disk with room",
-            path, strerror(-rc));
-        return rc;
-    }
+    if (fd < 0)
+        return log_fail(-errno, "state: cannot read %s: %s: it must be a file of this user's" REMOVE_IT, path,
+                        strerror(errno));
     rc = read_secret(fd, path, lasting);
     close(fd);
     return rc;
