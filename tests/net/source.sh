@@ -84,3 +84,20 @@ step "damaged sums are noticed"
 MEMIF_IMPAIR='{tx: {corrupt_every: 100}}' notices 'a result with|WRONG sum' 1 1076 '{}'
 step "so is a job that the switch does not have"
 notices 'rejects our packets: it has no job 7' 1 1076 '{}' --job 7
+# net_null receives frames without end, none of which is an answer. Takes this process's place.
+into_the_void() { # OPTION...
+    net_become "$NET_ID-sw" "$MEMIF_SOURCE" "${MEMIF_EAL[@]}" --no-pci --no-telemetry --log-level=error \
+        --file-prefix="$NET_ID-void" --vdev=net_null0 -- --json "$NET_DIR/source.json" "$@"
+}
+step "frames that are no answers do not keep an open loop waiting"
+expect_end 1 'no answers came' into_the_void --rate 1000 --warmup 0.1 --seconds 0.1 --patience 0.1
+step "one that is stopped before it measures reports numbers, too"
+net_background "$NET_DIR/void.log" into_the_void --warmup 3600
+void=$!
+heeds_signals() { # by its own handlers: the lowest digit has the bit of SIGINT
+    grep -qx swagg-source "/proc/$void/comm" && grep -q '^SigCgt:.*[2367abef]$' "/proc/$void/status"
+}
+net_until 60 "it heeds signals" heeds_signals
+kill -INT "$void"
+wait "$void" || fail "it ended with status $?: $(cat "$NET_DIR/void.log")"
+expect_equal "answers a second" "$(reported answers_pps)" 0.0

@@ -66,9 +66,11 @@ static bool link_becomes(uint16_t id, unsigned status)
 {
     struct rte_eth_link link = {0};
 
-    for (unsigned i = 0; i < LINK_SECONDS * 100 && !stop; i++) {
+    for (unsigned i = 0; i < LINK_SECONDS * 100; i++) {
         if (rte_eth_link_get_nowait(id, &link) == 0 && link.link_status == status)
             return true;
+        if (stop)
+            return false;
         rte_delay_us_sleep(10000);
     }
     return false;
@@ -78,7 +80,8 @@ static int wait_for_link(uint16_t id)
 {
     if (link_becomes(id, RTE_ETH_LINK_UP))
         return 0;
-    complain("port %u: no link: start what is to be at its other end", id);
+    if (!stop)
+        complain("port %u: no link: start what is to be at its other end", id);
     return -ENOLINK;
 }
 
@@ -185,6 +188,12 @@ static double seconds_of(const struct play *p)
     return (double)p->count.cycles / (double)rte_get_tsc_hz();
 }
 
+/* Who is stopped before he measures has no rates. */
+static double a_second(uint64_t count, double seconds)
+{
+    return seconds > 0 ? (double)count / seconds : 0;
+}
+
 static double idle_of(const struct play *p)
 {
     return p->count.cycles == 0 ? 0 : (double)p->count.idle_cycles / (double)p->count.cycles;
@@ -193,7 +202,7 @@ static double idle_of(const struct play *p)
 /* Open loop. */
 static double offered_of(const struct play *p)
 {
-    return p->options->rate > 0 ? p->options->rate : (double)p->count.sent / seconds_of(p);
+    return p->options->rate > 0 ? p->options->rate : a_second(p->count.sent, seconds_of(p));
 }
 
 /* An answer may come twice, or to a chunk that the warm-up began. */
@@ -211,9 +220,9 @@ static void print_report(const struct play *p)
     printf("%s: %u workers, %u slots, %u elements, frames of %zu bytes (without check sequence), %.3f s\n",
            source_mode_name(o->mode), o->plan.workers, o->plan.slots, o->plan.elements, p->frames.frame_bytes,
            seconds);
-    printf("  sent %.0f/s, answers %.0f/s, %.3f Gbit/s of elements each way\n", (double)c->sent / seconds,
-           (double)c->answers / seconds,
-           (double)c->answers * (double)p->frames.body_bytes * 8 / seconds / 1e9);
+    printf("  sent %.0f/s, answers %.0f/s, %.3f Gbit/s of elements each way\n", a_second(c->sent, seconds),
+           a_second(c->answers, seconds),
+           a_second(c->answers, seconds) * (double)p->frames.body_bytes * 8 / 1e9);
     printf("  %" PRIu64 " answers, %" PRIu64 " checked and right, %" PRIu64 " sent again, %" PRIu64
            " unexpected\n",
            c->answers, c->checked, c->resent, c->unexpected);
@@ -245,7 +254,7 @@ static void write_by_job(FILE *f, const struct play p[], unsigned n)
 {
     fprintf(f, ", \"by_job_pps\": [");
     for (unsigned j = 0; j < n; j++)
-        fprintf(f, "%s%.1f", j == 0 ? "" : ", ", (double)p[j].count.answers / seconds_of(&p[j]));
+        fprintf(f, "%s%.1f", j == 0 ? "" : ", ", a_second(p[j].count.answers, seconds_of(&p[j])));
     fprintf(f, "]");
 }
 
@@ -267,7 +276,7 @@ static int write_json(const struct play p[], unsigned n)
             "\"sent_pps\": %.1f, \"answers_pps\": %.1f, \"answers\": %" PRIu64 ", \"checked\": %" PRIu64
             ", \"resent\": %" PRIu64 ", \"unexpected\": %" PRIu64 ", \"idle\": %.4f",
             source_mode_name(o->mode), o->plan.workers, o->plan.slots, o->plan.elements,
-            p->frames.frame_bytes, seconds, (double)c->sent / seconds, (double)c->answers / seconds,
+            p->frames.frame_bytes, seconds, a_second(c->sent, seconds), a_second(c->answers, seconds),
             c->answers, c->checked, c->resent, c->unexpected, idle_of(p));
     if (o->open_loop)
         fprintf(f, ", \"offered_pps\": %.1f, \"lost\": %" PRIu64, offered_of(p), lost_of(p));

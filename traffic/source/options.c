@@ -69,8 +69,8 @@ static const struct option_row rows[] = {
      "1..4: as many jobs side by side, alike, on an equal part of the ports each; the next one has the next "
      "number, and workers whose MAC and IP follow; default 1"},
     {"stay", 0, NULL, option_flag, FIELD(stay), 0, 0,
-     "after the report, wait until the other ends have gone, 10 seconds at most: a memif's other end may "
-     "crash if this one leaves first"},
+     "after the report, wait until the other ends have gone, for each 30 seconds at most: a memif's other "
+     "end may crash if this one leaves first"},
 };
 
 static const struct option_row plan_rows[] = {

@@ -315,18 +315,21 @@ static void drain(struct play *p)
 }
 
 /* Open loop: sends what has waited for a port, and receives until all answers have come. Missing ones count
- * as lost only when none has come for a while, since a switch that shares its CPU may be late. */
+ * as lost only when none has come for a while, since a switch that shares its CPU may be late. Other frames,
+ * which come from a network without end, do not count. */
 static void settle(struct play *p, const volatile bool *stop)
 {
     const uint64_t patience = (uint64_t)(p->options->patience * (double)rte_get_tsc_hz());
-    uint64_t heard_at = rte_rdtsc(), now;
+    uint64_t heard_at = rte_rdtsc(), answers, now;
     unsigned waiting;
 
     do {
         now = rte_rdtsc();
         waiting = 0;
+        answers = p->count.answers;
         for (unsigned i = 0; i < p->ports; i++) {
-            if (receive(p, &p->port[i]) + transmit(p, &p->port[i]) > 0)
+            receive(p, &p->port[i]);
+            if (transmit(p, &p->port[i]) > 0 || p->count.answers > answers)
                 heard_at = now;
             waiting += p->port[i].n;
         }
