@@ -167,8 +167,10 @@ int main(int argc, char *argv[])
     sysfiles_below(a.below);
     if (!sysfile_is_there("/"))
         return refuse_usage("--below: there is no folder %s", a.below);
-    if (!look(&f, &a, optind < argc ? argv[optind] : NULL))
+    if (!look(&f, &a, optind < argc ? argv[optind] : NULL)) {
+        findings_free(&f);
         return EXIT_USAGE;
+    }
     if (a.json)
         findings_print_json(&f, stdout);
     else
