@@ -203,10 +203,10 @@ expect 2 swagg-sim replay --slots 3 vgg19.profile
 expect 2 swagg-sim run --seeds many
 expect 2 swagg-pcap gen --workers none
 expect 2 swagg-pcap gen --split --out -
-grep -q -e '-o FILE, not -' "$folder/err" || { cat "$folder/err" && status=1; }
+told err '-o FILE, not -'
 # On standard output a capture is alone.
 expect 0 swagg-pcap gen --workers 1 --slots 2 --phases 2 --out -
-grep -q '^-: 4 chunks of 256 elements from each of 1 workers, 4 frames$' "$folder/err" || { cat "$folder/err" && status=1; }
+told err '^-: 4 chunks of 256 elements from each of 1 workers, 4 frames$'
 mv "$folder/out" "$folder/standard.pcap"
 expect 0 swagg-pcap show "$folder/standard.pcap"
 [ "$(wc -l <"$folder/out")" -eq 4 ] || { cat "$folder/out" && status=1; }
