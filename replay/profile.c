@@ -64,6 +64,11 @@ static bool read_name(const struct reader *r, const char *text, char name[PROFIL
 {
     if (strlen(text) >= PROFILE_NAME)
         return wrong(r, "the name \"%.16s...\" has more than %d bytes", text, PROFILE_NAME - 1);
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c <= ' ' || *c > '~' || *c == '"' || *c == '\\') /* it goes into JSON as it is */
+            return wrong(r,
+                         "the name has a byte of code %d: use printable ASCII without quotes and backslashes",
+                         (unsigned char)*c);
     strcpy(name, text);
     return true;
 }

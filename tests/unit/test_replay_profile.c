@@ -68,6 +68,9 @@ TEST(mistakes_are_told_with_their_line)
     expect_refusal(MODEL "layer a 1 nan 1\n", "\"nan\" is no time from 0");
     expect_refusal("model a23456789b123456789c123456789d123456789e123456789f123456789g1234\n",
                    "has more than 63 bytes");
+    expect_refusal("model a\"b\n", ":1: the name has a byte of code 34");
+    expect_refusal("model a\\b\n", ":1: the name has a byte of code 92");
+    expect_refusal(MODEL "layer \xc3\xa9 1 1 1\n", ":2: the name has a byte of code 195");
 }
 
 TEST(what_is_missing_is_told)
