@@ -149,7 +149,7 @@ def hosts_records(directory):
         for variant, seconds in (("openmpi", 2), ("ucx", 1), ("swagg", 1)):
             for part, kib in zip(hosts.PARTS, (4, 128, 4096)):
                 put(directory, f"{run},one,{variant},{part},1.json", [mpi_row(kib, seconds), mpi_row(4 * kib, seconds)])
-        for variant, seconds in (("one", 2), ("two", 1), ("slow", 4), ("fast", 2), ("uneven", 2)):
+        for variant, seconds in (("one_50mbit", 2), ("two_50mbit", 1), ("one_100mbit", 3), ("two_100mbit", 2), ("slow", 4), ("fast", 2), ("uneven", 2)):
             put(directory, f"{run},links,{variant},allreduce.json", [mpi_row(4096, seconds * run)])
         for setting, count in itertools.product(hosts.THREADS, (1, 2, 4)):
             put(directory, f"{run},{setting},{count},allreduce.json", [mpi_row(4096, run)])
