@@ -37,6 +37,11 @@ int kept_file_settle(const char *path)
     return rc;
 }
 
+int kept_file_open(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+}
+
 int kept_file_write(const char *path, const json_t *content, size_t flags)
 {
     char fresh[PATH_MAX + 8];

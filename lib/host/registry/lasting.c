@@ -17,8 +17,6 @@
 
 #define FILE_NAME "tickets.secret"
 #define REMOVE_IT ": remove it, and the next start makes another"
-/* Of a pipe in its place nothing is waited for. */
-#define AS_IT_IS (O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 enum { YOUNG_S = 600 };
 
 /* Whether nobody else can have read or written it. */
@@ -93,7 +91,7 @@ int lasting_open(struct ctl_lasting *lasting, const char *folder)
 
     *lasting = (struct ctl_lasting){0};
     snprintf(path, sizeof(path), "%s/" FILE_NAME, folder);
-    fd = open(path, AS_IT_IS);
+    fd = kept_file_open(path);
     if (fd < 0 && errno == ENOENT) {
         rc = make(path, lasting);
         lasting->is_new = rc == 0;
@@ -104,7 +102,7 @@ int lasting_open(struct ctl_lasting *lasting, const char *folder)
                             "state: cannot keep %s: %s: it needs a folder that is there, in which swagg may "
                             "write, on a disk with room",
                             path, strerror(-rc));
-        fd = open(path, AS_IT_IS);
+        fd = kept_file_open(path);
     }
     if (fd < 0)
         return log_fail(-errno, "state: cannot read %s: %s: it must be a file of this user's" REMOVE_IT, path,

@@ -1,7 +1,6 @@
 #include "registry/reserved_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +65,7 @@ int reserved_file_write(const struct reserved *r, const struct config *cfg, uint
 /* NULL: there is none, or none that this has written or may read, which is logged. */
 static json_t *read_file(const char *path)
 {
-    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int fd = kept_file_open(path);
     json_t *all;
 
     if (fd < 0) {
