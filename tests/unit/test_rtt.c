@@ -51,10 +51,10 @@ TEST(the_timer_stays_within_its_bounds)
         xfer_rtt_sample(&r, 10000, i);
     CU_ASSERT_EQUAL(xfer_rtt_rto(&r), 2 * MS);
     for (unsigned i = 0; i < 100; i++)
-        xfer_rtt_sample(&r, 5 * S, i);
+        xfer_rtt_sample(&r, 5 * S, (i + 1) * 6 * S);
     CU_ASSERT_EQUAL(xfer_rtt_rto(&r), 200 * MS);
     CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 0), 200 * MS);
-    xfer_rtt_sample(&r, 0, 101);
+    xfer_rtt_sample(&r, 0, 700 * S);
     CU_ASSERT(r.srtt > 0);
 }
 
@@ -79,8 +79,18 @@ TEST(one_sample_says_little_and_several_say_all)
     xfer_rtt_sample(&r, 185 * MS, 100);
     CU_ASSERT(xfer_rtt_interval(&r, 0) < 3 * MS);
     for (unsigned i = 0; i < 20; i++)
-        xfer_rtt_sample(&r, 40 * MS, 101 + i);
+        xfer_rtt_sample(&r, 40 * MS, (i + 1) * S);
     CU_ASSERT(r.srtt > 30 * MS);
+}
+
+/* What holds one chunk up holds up the whole window: each of its chunks is a sample. */
+TEST(many_samples_of_one_round_trip_say_little)
+{
+    for (unsigned i = 0; i < 100; i++)
+        xfer_rtt_sample(&r, 1 * MS, i * MS);
+    for (unsigned i = 0; i < 300; i++)
+        xfer_rtt_sample(&r, 900 * MS, 1 * S);
+    CU_ASSERT(r.srtt <= 8 * MS);
 }
 
 TEST(the_base_is_the_smallest_of_late)
@@ -99,4 +109,13 @@ TEST(the_base_is_the_smallest_of_late)
     CU_ASSERT_EQUAL(r.base, 500);
     xfer_rtt_sample(&r, 50, 13 * S);
     CU_ASSERT_EQUAL(r.base, 50);
+}
+
+/* In a tree the nearest switch answers, and results come from the root. */
+TEST(answers_count_for_the_timer_alone)
+{
+    xfer_rtt_sample(&r, 100, 0);
+    xfer_rtt_answered(&r, 20);
+    CU_ASSERT_EQUAL(r.srtt, 100 - 100 / 8 + 20 / 8);
+    CU_ASSERT_EQUAL(r.base, 100);
 }

@@ -99,6 +99,13 @@ static uint32_t default_window(uint32_t slots)
     return half >= 32 ? half : slots < 32 ? slots : 32;
 }
 
+static void empty_lists(struct sml_stream *s)
+{
+    for (unsigned asks = 0; asks <= SML_ASKS_MAX; asks++)
+        s->sent[asks] = SML_LIST_EMPTY;
+    s->due = SML_LIST_EMPTY;
+}
+
 struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cfg)
 {
     struct sml_stream *s = mem;
@@ -136,7 +143,7 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     s->cfg.shared = NULL;
     s->base = s->end = s->head = s->next = s->oldest = s->sent_end = s->shared;
     s->held = UINT64_MAX;
-    s->fresh = s->repeated = s->due = SML_LIST_EMPTY;
+    empty_lists(s);
 
     xfer_rtt_init(&s->rtt, cfg->rto_first_ns, cfg->rto_min_ns, cfg->rto_max_ns);
     uint32_t window = cfg->window_max ? cfg->window_max : default_window(cfg->slots);
@@ -372,7 +379,7 @@ int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, con
         bool have = s->flights[slot].have;
         s->flights[slot] = (struct sml_flight){.have = have};
     }
-    s->fresh = s->repeated = s->due = SML_LIST_EMPTY;
+    empty_lists(s);
     s->in_flight = 0;
     s->cfg.job = job;
     s->head = s->next = first < s->oldest ? first : s->oldest;

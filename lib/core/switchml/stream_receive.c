@@ -97,7 +97,8 @@ static void settle(struct sml_stream *s, uint64_t position, uint64_t now)
     if (f->list != NULL) {
         uint64_t rtt = sample(s, f, now);
         if (f->sends == 1) {
-            s->settled_rtt = now - f->sent_at;
+            if (position >= s->furthest) /* what others have overtaken was held up */
+                s->settled_rtt = now - f->sent_at;
             s->measured_at = now;
         }
         suspect(s, f);
@@ -419,6 +420,16 @@ static enum xfer_receive on_nack(struct sml_stream *s, uint16_t slot, uint64_t n
     return XFER_RX_NEWS;
 }
 
+/* For the chunk in this slot, that the switch was asked for, others are missing. */
+static void wait_from_now(struct sml_stream *s, uint16_t slot, uint64_t now)
+{
+    struct sml_flight *f = &s->flights[slot];
+
+    f->sent_at = now;
+    sml_flight_unlink(s->flights, slot);
+    sml_flight_link(s->flights, &s->sent[f->asks], slot);
+}
+
 static enum xfer_receive on_wait(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
                                  uint64_t now)
 {
@@ -427,8 +438,10 @@ static enum xfer_receive on_wait(struct sml_stream *s, uint64_t position, const 
     if (p->body_bytes != ranks_map_bytes(s->cfg.workers))
         return XFER_RX_BAD;
     if (f->sends == 2 && f->probed && !f->heard)
-        xfer_rtt_sample(&s->rtt, now - f->sent_at, now);
+        xfer_rtt_answered(&s->rtt, now - f->sent_at);
     f->heard = true;
+    if (f->probed && f->due == SML_DUE_NOTHING)
+        wait_from_now(s, p->slot, now);
     if (position == s->head) {
         s->waiting_position = position;
         memcpy(s->waiting, p->body, p->body_bytes);

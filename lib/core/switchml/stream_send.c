@@ -122,6 +122,20 @@ static enum sml_due question(const struct sml_stream *s)
     return s->cfg.plain ? SML_DUE_FULL : SML_DUE_PROBE;
 }
 
+enum { SENT_AGAIN = 1, ASKED_ONCE = 2 }; /* values of `asks` */
+
+/* What `asks` is to be once the chunk's packet has left. */
+static uint8_t asks_with(const struct sml_stream *s, const struct sml_flight *f, enum sml_due what)
+{
+    if (f->sends == 0)
+        return 0;
+    if (what != question(s))
+        return SENT_AGAIN;
+    if (f->asks < ASKED_ONCE)
+        return ASKED_ONCE;
+    return f->asks < SML_ASKS_MAX ? f->asks + 1 : SML_ASKS_MAX;
+}
+
 /* Builds the packet and notes that it leaves now. */
 static void emit(struct sml_stream *s, uint64_t position, enum sml_due what, uint64_t now,
                  struct xfer_send *send)
@@ -136,7 +150,8 @@ static void emit(struct sml_stream *s, uint64_t position, enum sml_due what, uin
     if (f->list == NULL)
         s->in_flight++;
     sml_flight_unlink(s->flights, slot);
-    sml_flight_link(s->flights, f->sends == 0 ? &s->fresh : &s->repeated, slot);
+    f->asks = asks_with(s, f, what);
+    sml_flight_link(s->flights, &s->sent[f->asks], slot);
 
     s->stats.sent++;
     if (what == SML_DUE_PROBE)
@@ -166,13 +181,20 @@ static bool is_suspect(const struct sml_stream *s, const struct sml_flight *f)
     return s->suspects > 0 && f->sent_at < s->expired_at;
 }
 
-/* When the first chunk of the list will be late; UINT64_MAX: unknown. Every rank sends its chunks in order,
- * so when a chunk is complete, all ranks have sent those before it. If the answer for one of these is
- * overdue, by the round trip of others and an allowance for reordering, a packet was lost. Unless a later
- * chunk has completed since it was last probed, probing again would tell nothing new. Lists are in the order
- * of sending, so if the first chunk is not late, none is. */
-static uint64_t late_at(const struct sml_stream *s, const struct sml_list *list)
+/* When the first chunk of those asked for so often will be late; UINT64_MAX: unknown. Every rank sends its
+ * chunks in order, so when a chunk is complete, all ranks have sent those before it. If the answer for one of
+ * these is overdue, by the round trip of others and an allowance for reordering, a packet was lost. Unless a
+ * later chunk has completed since it was last probed, probing again would tell nothing new. Lists are in the
+ * order of sending, so if the first chunk is not late, none is.
+ *
+ * From the second question on, each waits twice as long as the one before; and who is told that others are
+ * missing waits from there on. For all ranks ask for a chunk that lacks one contribution. Where an lcore of
+ * a switch falls behind, all of its chunks seem late to all of them, and questions that kept their pace would
+ * be more than it can answer: it would stay behind. */
+static uint64_t late_at(const struct sml_stream *s, unsigned asks)
 {
+    const struct sml_list *list = &s->sent[asks];
+
     if (list->first == SML_NO_SLOT)
         return UINT64_MAX;
     const struct sml_flight *f = &s->flights[list->first];
@@ -180,18 +202,22 @@ static uint64_t late_at(const struct sml_stream *s, const struct sml_list *list)
         return f->sent_at;
     if (position_of(s, list->first) >= s->furthest || f->sent_at >= s->settled_at)
         return UINT64_MAX;
-    return f->sent_at + s->settled_rtt + xfer_reorder_allowance(&s->reorder, s->rtt.srtt);
+    const uint64_t wait = s->settled_rtt + xfer_reorder_allowance(&s->reorder, s->rtt.srtt);
+    return f->sent_at + (wait << (asks > ASKED_ONCE ? asks - ASKED_ONCE : 0));
 }
 
-/* Makes the first late chunk due to be asked for. */
+/* Makes a late chunk due to be asked for. */
 static void ask_for_late(struct sml_stream *s, uint64_t now)
 {
-    const struct sml_list *list = late_at(s, &s->fresh) <= now ? &s->fresh : &s->repeated;
+    unsigned asks = 0;
 
-    if (late_at(s, list) > now)
+    while (asks <= SML_ASKS_MAX && late_at(s, asks) > now)
+        asks++;
+    if (asks > SML_ASKS_MAX)
         return;
-    s->suspects -= is_suspect(s, &s->flights[list->first]);
-    sml_make_due(s, list->first, question(s));
+    const uint16_t slot = s->sent[asks].first;
+    s->suspects -= is_suspect(s, &s->flights[slot]);
+    sml_make_due(s, slot, question(s));
 }
 
 static uint64_t expiry(const struct sml_stream *s)
@@ -275,11 +301,12 @@ uint64_t sml_stream_timer(const struct sml_stream *s)
 {
     if (s->in_flight == 0 || s->mismatched)
         return UINT64_MAX;
-    uint64_t timer = expiry(s), fresh = late_at(s, &s->fresh), repeated = late_at(s, &s->repeated);
-    if (s->rejected)
-        return timer;
-    timer = fresh < timer ? fresh : timer;
-    return repeated < timer ? repeated : timer;
+    uint64_t timer = expiry(s);
+    for (unsigned asks = 0; asks <= SML_ASKS_MAX && !s->rejected; asks++) {
+        const uint64_t late = late_at(s, asks);
+        timer = late < timer ? late : timer;
+    }
+    return timer;
 }
 
 uint64_t sml_stream_rest(const struct sml_stream *s, uint64_t now)

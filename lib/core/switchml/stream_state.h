@@ -84,8 +84,7 @@ struct sml_stream {
     uint64_t shared;   /* every rank has the results of all positions before this one */
     uint64_t sent_end; /* one past the last position ever sent */
 
-    struct sml_list fresh;    /* sent once; by time, and so by position */
-    struct sml_list repeated; /* sent or asked for again; by time of the last packet */
+    struct sml_list sent[SML_ASKS_MAX + 1]; /* by their `asks`; each by sent_at */
     struct sml_list due;
     uint32_t in_flight; /* slots in any of the lists */
     struct xfer_rtt rtt;
@@ -93,7 +92,7 @@ struct sml_stream {
     struct xfer_reorder reorder;
     uint64_t furthest;    /* one past the furthest position that is settled */
     uint64_t settled_at;  /* when the last one was */
-    uint64_t settled_rtt; /* the round trip of the last one of which it is known */
+    uint64_t settled_rtt; /* the round trip of the furthest of which it is known */
     uint64_t measured_at; /* when a chunk was settled that was sent once */
     uint64_t quiet_since; /* the timer counts from here */
     unsigned backoff;     /* probes that the timer has caused since the last result */

@@ -4,7 +4,7 @@ static const uint64_t BASE_PERIOD_NS = 5000000000; /* the base is forgotten afte
 
 static const uint64_t RTO_FIRST_NS = 20000000, RTO_MIN_NS = 2000000, RTO_MAX_NS = 200000000;
 
-enum { GROWTH = 8 }; /* as many times longer than the mean is as much as one sample may say */
+enum { GROWTH = 8 }; /* as many times longer than the mean is as much as a round trip may say */
 
 static uint64_t min64(uint64_t a, uint64_t b)
 {
@@ -39,21 +39,35 @@ static void base_sample(struct xfer_rtt *r, uint64_t rtt, uint64_t now)
     r->base_next = min64(r->base_next, rtt);
 }
 
-void xfer_rtt_sample(struct xfer_rtt *r, uint64_t rtt_ns, uint64_t now)
+static void bound_samples(struct xfer_rtt *r)
+{
+    r->bound = max64(GROWTH * r->srtt, r->min);
+}
+
+void xfer_rtt_answered(struct xfer_rtt *r, uint64_t rtt_ns)
 {
     uint64_t rtt = max64(rtt_ns, 1); /* 0 stands for "no sample yet" */
 
-    if (r->srtt != 0) /* what another rank's timer held up says nothing about ours */
-        rtt = min64(rtt, max64(GROWTH * r->srtt, r->min));
     if (r->srtt == 0) {
         r->srtt = rtt;
         r->var = rtt / 2;
-    } else {
-        uint64_t error = rtt > r->srtt ? rtt - r->srtt : r->srtt - rtt;
-        r->var = r->var - r->var / 4 + error / 4;
-        r->srtt = max64(r->srtt - r->srtt / 8 + rtt / 8, 1);
+        bound_samples(r);
+        return;
     }
-    base_sample(r, rtt, now);
+    rtt = min64(rtt, r->bound); /* what another rank's timer held up says nothing about ours */
+    uint64_t error = rtt > r->srtt ? rtt - r->srtt : r->srtt - rtt;
+    r->var = r->var - r->var / 4 + error / 4;
+    r->srtt = max64(r->srtt - r->srtt / 8 + rtt / 8, 1);
+}
+
+void xfer_rtt_sample(struct xfer_rtt *r, uint64_t rtt_ns, uint64_t now)
+{
+    if (now >= r->round_at + rtt_ns) {
+        r->round_at = now;
+        bound_samples(r);
+    }
+    xfer_rtt_answered(r, rtt_ns);
+    base_sample(r, max64(rtt_ns, 1), now);
 }
 
 uint64_t xfer_rtt_rto(const struct xfer_rtt *r)
