@@ -58,8 +58,9 @@ struct port_description {
 
 /* Frames that were not sent. */
 struct port_refused {
-    unsigned full; /* too many waited */
-    unsigned down; /* the device is down, or gone */
+    unsigned full;     /* too many waited */
+    unsigned down;     /* the device is down, or gone */
+    unsigned too_long; /* for the device's MTU, which somebody has lowered */
 };
 
 struct port_device {

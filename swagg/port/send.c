@@ -81,6 +81,8 @@ static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint1
         count_drop(s->counters, p, DROP_TX_FULL, refused.full);
     if (refused.down > 0)
         count_drop(s->counters, p, DROP_TX_DOWN, refused.down);
+    if (refused.too_long > 0)
+        count_drop(s->counters, p, DROP_OVERSIZE, refused.too_long);
 }
 
 static void hand_over(struct send *s, unsigned p, struct rte_mbuf **frames, uint16_t n)

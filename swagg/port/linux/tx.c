@@ -118,6 +118,12 @@ static bool says_down(int error)
     return error == ENETDOWN || error == ENXIO || error == ENODEV;
 }
 
+/* Where frames count that were refused so. */
+static unsigned *place_of(struct port_refused *refused, int error)
+{
+    return says_down(error) ? &refused->down : error == EMSGSIZE ? &refused->too_long : &refused->full;
+}
+
 static void send_all(struct linux_tx *tx, struct rte_mbuf *const frames[], unsigned n,
                      struct port_refused *refused)
 {
@@ -136,7 +142,7 @@ static void send_all(struct linux_tx *tx, struct rte_mbuf *const frames[], unsig
             return;
         } else if (errno != EINTR) {
             done++;
-            *(says_down(errno) ? &refused->down : &refused->full) += linux_gso_count(frames + first, length);
+            *place_of(refused, errno) += linux_gso_count(frames + first, length);
         }
     }
 }
