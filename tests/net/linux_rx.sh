@@ -189,6 +189,19 @@ ip -n "$NET_ID-sw" link set p0 name q0
 reaches 0 "$(net_switch_ip)"
 expect_equal "link" "$(net_telemetry /swagg/port,h0 link_up)" 1
 ip -n "$NET_ID-sw" link set q0 name p0
+
+too_long_is_dropped() { # REASON BEFORE: that host 2 sends to host 1
+    net_exec 2 ping -q -c1 -W1 -s 1472 "$(net_ip 1)" || true
+    [ "$(net_telemetry /swagg/drops,h1 "$1")" -gt "$2" ]
+}
+
+step "one whose MTU is lowered meanwhile drops longer frames by name"
+full=$(net_telemetry /swagg/drops,h1 tx_full)
+ip -n "$NET_ID-sw" link set p1 mtu 1400
+net_until 30 "they are oversize" too_long_is_dropped oversize "$(net_telemetry /swagg/drops,h1 oversize)"
+expect_equal "tx_full" "$(net_telemetry /swagg/drops,h1 tx_full)" "$full"
+ip -n "$NET_ID-sw" link set p1 mtu 1500
+net_until 30 "longer frames pass again" net_exec 2 ping -q -c1 -W1 -s 1472 "$(net_ip 1)"
 net_swagg_stop
 
 step "an interface merges afterwards what it has merged before"
