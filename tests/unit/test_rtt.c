@@ -93,6 +93,24 @@ TEST(many_samples_of_one_round_trip_say_little)
     CU_ASSERT(r.srtt <= 8 * MS);
 }
 
+/* Other ranks' timers have held results up. If each learned from them, one would wait for another. */
+TEST(no_timer_is_longer_than_the_path_explains)
+{
+    for (unsigned i = 0; i < 100; i++)
+        xfer_rtt_sample(&r, 1 * MS, i * MS);
+    for (unsigned i = 1; i <= 20; i++)
+        xfer_rtt_sample(&r, 100 * MS, i * 200 * MS);
+    CU_ASSERT(r.srtt > 50 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_rto(&r), 8 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 0), 8 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 1), 16 * MS);
+
+    /* In some seconds it is the path that has become longer. */
+    for (unsigned i = 1; i <= 20; i++)
+        xfer_rtt_sample(&r, 100 * MS, 4 * S + i * S);
+    CU_ASSERT(xfer_rtt_rto(&r) > 100 * MS);
+}
+
 TEST(the_base_is_the_smallest_of_late)
 {
     CU_ASSERT_EQUAL(r.base, 0);

@@ -200,6 +200,39 @@ TEST(what_has_overrun_a_queue_is_remembered)
     }
 }
 
+/* A switch whose lcores take turns overtakes itself: what was asked for was on its way, and comes twice. */
+TEST(losses_that_were_none_are_taken_back)
+{
+    const struct path p = {1000 * US, 1};
+    uint32_t lost = 0;
+
+    start(256, 2 * 256);
+    round_trips(20, &p, 0);
+    while (w.bearable == 256 && lost < 1000) {
+        xfer_window_result(&w, position, position + w.size, true, 0, p.base);
+        position++;
+        lost++;
+    }
+    CU_ASSERT(w.bearable <= 192);
+    for (uint32_t i = 0; i < lost; i++)
+        xfer_window_found(&w);
+    CU_ASSERT_EQUAL(w.bearable, 256);
+}
+
+TEST(losses_beside_a_few_that_were_none_are_remembered)
+{
+    const struct path p = {1000 * US, 1};
+
+    start(256, 2 * 256);
+    round_trips(20, &p, 0);
+    for (unsigned r = 0; r < 50; r++) {
+        round_trip(&p, w.size / 3, 0);
+        for (uint32_t i = 0; i < w.size / 8; i++)
+            xfer_window_found(&w);
+    }
+    CU_ASSERT(w.size <= 16);
+}
+
 TEST(bounds_hold_for_the_smallest_pools)
 {
     const struct path p = {1000 * US, 1};

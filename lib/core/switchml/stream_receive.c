@@ -346,8 +346,10 @@ static enum xfer_receive on_second_result(struct sml_stream *s, uint64_t positio
     s->suspects = 0; /* it was on its way */
     if (position + s->cfg.slots < s->head)
         return XFER_RX_DUPLICATE;
-    if (f->asked)
+    if (f->asked) {
         xfer_reorder_in_vain(&s->reorder);
+        xfer_window_found(&s->window);
+    }
     if (f->took > 0)
         learn(s, f->took, now);
     f->asked = false;

@@ -4,7 +4,7 @@ static const uint64_t BASE_PERIOD_NS = 5000000000; /* the base is forgotten afte
 
 static const uint64_t RTO_FIRST_NS = 20000000, RTO_MIN_NS = 2000000, RTO_MAX_NS = 200000000;
 
-enum { GROWTH = 8 }; /* as many times longer than the mean is as much as a round trip may say */
+enum { GROWTH = 8 }; /* as many times longer than the mean, or the base, is as much as a path becomes */
 
 static uint64_t min64(uint64_t a, uint64_t b)
 {
@@ -70,17 +70,23 @@ void xfer_rtt_sample(struct xfer_rtt *r, uint64_t rtt_ns, uint64_t now)
     base_sample(r, max64(rtt_ns, 1), now);
 }
 
+/* The longest timeout that the path explains. */
+static uint64_t longest(const struct xfer_rtt *r)
+{
+    return r->base == 0 ? r->max : min64(max64(GROWTH * r->base, r->min), r->max);
+}
+
 uint64_t xfer_rtt_rto(const struct xfer_rtt *r)
 {
     if (r->srtt == 0)
         return r->first;
-    return min64(max64(r->srtt + 4 * r->var, r->min), r->max);
+    return min64(max64(r->srtt + 4 * r->var, r->min), longest(r));
 }
 
 uint64_t xfer_rtt_interval(const struct xfer_rtt *r, unsigned backoff)
 {
     if (backoff == 0 && r->srtt != 0)
-        return min64(r->srtt + max64(4 * r->var, r->srtt), r->max);
+        return min64(r->srtt + max64(4 * r->var, r->srtt), longest(r));
 
     uint64_t interval = xfer_rtt_rto(r);
     while (backoff-- > 0 && interval < r->max)

@@ -6,7 +6,9 @@
  * smallest of the last seconds) is kept beside the mean, and why a sample counts for at most eight times what
  * the mean was when the round trip began, or the least timeout. Else, where many ranks lose packets, each
  * would learn the others' timeouts, and wait longer than they with its own question: what holds one chunk up
- * holds up the whole window, and each of its chunks is a sample. Pure; all times in nanoseconds.
+ * holds up the whole window, and each of its chunks is a sample. And that is why no timeout is longer at
+ * first than eight times the base, or the least: who waits for a slow rank asks a little more often, which
+ * costs little; who does not ask for what it has lost itself holds up all. Pure; all times in nanoseconds.
  */
 #pragma once
 
@@ -31,7 +33,7 @@ void xfer_rtt_sample(struct xfer_rtt *r, uint64_t rtt_ns, uint64_t now);
  * switch answers. */
 void xfer_rtt_answered(struct xfer_rtt *r, uint64_t rtt_ns);
 
-/* RFC 6298's retransmission timeout, within its bounds. */
+/* RFC 6298's retransmission timeout, within its bounds and the path's. */
 uint64_t xfer_rtt_rto(const struct xfer_rtt *r);
 
 /* How long to wait before probe number backoff + 1 in a row. The first may come early: the minimum does not

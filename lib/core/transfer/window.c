@@ -50,7 +50,7 @@ void xfer_window_restart(struct xfer_window *w, uint64_t next)
     w->size = w->start;
     w->held = 0;
     w->bearable = w->ceiling;
-    w->delivered = w->lost = 0;
+    w->delivered = w->lost = w->excess = 0;
     start_round(w, next);
 }
 
@@ -104,23 +104,45 @@ static uint32_t judge(const struct xfer_window *w, uint32_t held)
     return w->limited ? w->size + (target - w->size + 1) / 2 : w->size;
 }
 
+/* More than `allowed` chunks were lost. */
+static void cut(struct xfer_window *w, uint32_t bearable, uint32_t allowed)
+{
+    if (w->excess == 0)
+        w->before = w->bearable;
+    w->excess += w->lost - allowed;
+    w->bearable = bearable;
+}
+
 /* How large a window the path bears. Where more is lost than by chance, and packets queue, a queue is full:
  * that is remembered, and a larger one is tried little by little. A loss among few chunks tells nothing:
  * rounds of a small window are counted together. */
 static void learn(struct xfer_window *w, uint32_t held)
 {
     const uint32_t of = w->delivered < EVIDENCE ? EVIDENCE : w->delivered;
-    const bool overrun = w->lost * OVERRUN > of;
+    const bool overrun = w->lost > of / OVERRUN;
 
     if (overrun)
-        w->bearable = w->size - w->size / 4;
-    else if (w->lost * CHANCE <= of)
+        cut(w, w->size - w->size / 4, of / OVERRUN);
+    else if (w->lost <= of / CHANCE)
         w->bearable += 1 + w->bearable / STEPS;
     else if (w->delivered >= EVIDENCE && held < w->size / 2)
-        w->bearable = w->size - 1 - w->size / STEPS;
+        cut(w, w->size - 1 - w->size / STEPS, of / CHANCE);
     w->bearable = w->bearable < w->floor ? w->floor : min32(w->bearable, w->ceiling);
-    if (overrun || w->delivered >= EVIDENCE)
-        w->delivered = w->lost = 0;
+    if (!overrun && w->delivered < EVIDENCE)
+        return;
+    if (w->lost <= of / CHANCE) /* what has not been found by now was lost */
+        w->excess = 0;
+    w->delivered = w->lost = 0;
+}
+
+void xfer_window_found(struct xfer_window *w)
+{
+    if (w->excess > 0) {
+        if (--w->excess == 0)
+            w->bearable = max32(w->bearable, w->before);
+    } else if (w->lost > 0) {
+        w->lost--;
+    }
 }
 
 /* The first loss after a while ends the long queue at once, since a long queue hides how little the path

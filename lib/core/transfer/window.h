@@ -10,7 +10,9 @@
  * A late result is not always a queue (a rank may be computing, a core may be busy elsewhere), so the
  * smallest round trip of a round counts, and the window shrinks in small steps. Losses are repaired by the
  * stream and do not count here, unless there are so many that a queue on the way must have been full. That is
- * remembered: the window stays below, and tries more little by little, as TCP does.
+ * remembered: the window stays below, and tries more little by little, as TCP does. It is taken back if so
+ * many of them turn out to have been on their way that the others may be chance (RFC 4015 does so): a switch
+ * whose lcores take turns overtakes itself.
  *
  * Threads of a rank have a stream each, and one link: they share the queue, and what they begin with. Each
  * rank's threads begin a call in another order. If each sent a whole window at once, one rank's link would
@@ -28,6 +30,8 @@ struct xfer_window {
     uint32_t size; /* chunks that may be in flight */
     uint32_t floor, start, ceiling;
     uint32_t bearable; /* at most ceiling: less, where more was lost than happens by chance */
+    uint32_t before;   /* what it was before it was last cut, ... */
+    uint32_t excess;   /* ... which is taken back when so many of the lost are found; 0: it stays */
     uint32_t slots;
     uint32_t shares;          /* windows that share a link's queue */
     uint32_t held;            /* what the path itself holds, as the last round told */
@@ -58,3 +62,6 @@ static inline void xfer_window_full(struct xfer_window *w)
  * repeated. rtt_ns: an unambiguous sample, or 0; base_ns: the path's base round trip, or 0. */
 void xfer_window_result(struct xfer_window *w, uint64_t position, uint64_t next, bool lost, uint64_t rtt_ns,
                         uint64_t base_ns);
+
+/* A chunk that counted as lost was not: it was only overtaken. */
+void xfer_window_found(struct xfer_window *w);
