@@ -25,8 +25,7 @@ heeds them behind a queue that others fill (RFC 8257, section 5, for DCTCP). It 
 look it kept 40 to 90 frames waiting, more than are marked from, and the job had 4% beside it, too. So where a job must not wait, let other flows have another queue or link.
 
 With control on and off: of n workers a chunk that is passed on takes n packets on the server's link, so 50% passed on allow 2 / (n + 1) of the link: half of it with three workers, 0.22 with
-eight. A job with control has about that, so the ratio says how much is lost without. Without, eight workers had 7% of the link until their timers were bound to the path's round trips (2026-11-30), and have 13% since,
-so the ratio is less. More workers send more than the server's queue holds, and lose more. With three it was
+eight. A job with control has about that, so the ratio says how much is lost without. More workers send more than the server's queue holds, and lose more. With three it was
 a tenth to nine tenths in several runs: much hangs on which packets are lost first. At 100 Gb/s it is [simulated](atp_sim.md), with eight workers, too.
 """
 TCP_PAYLOAD = 1448

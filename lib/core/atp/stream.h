@@ -6,7 +6,7 @@
  * last that was sent; a chunk may be sent while it is less than the job's window ahead of UNA, and while
  * fewer than WND chunks are under way (atp/congestion.h). A chunk is asked for (ASK) once three that were
  * sent later have been acknowledged, or when nothing comes for as long as a timer with variance and back-off
- * says (switchml/rtt.h). All ranks miss its result, though one packet may be all that was lost; so only the
+ * says (transfer/rtt.h). All ranks miss its result, though one packet may be all that was lost; so only the
  * rank whose contribution the server lacks sends it again, with RESEND and DIRECT, and halves its window. (In
  * the paper all send again: with 64 workers, 64 packets for one.) A chunk that the server asks for before it
  * was sent is sent with DIRECT then: others' contributions have come there without it, and in a switch it
