@@ -171,7 +171,7 @@ TEST(any_step)
     static float kept[RANKS][CALLS][MOST];
     uint64_t restored = 0, restarts = 0;
 
-    for (unsigned round = 0; round < 15 || round < unit_cases(90); round++) {
+    for (unsigned round = 0; round < 24 || round < unit_cases(90); round++) {
         struct course c = {.at = {0}};
 
         loss_rng = round;
