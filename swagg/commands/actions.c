@@ -155,12 +155,17 @@ static void job_add(const struct action_call *c)
     free(alone);
 }
 
+/* Who asks may have said whose it is: TENANT/NAME. */
 static void job_delete(const struct action_call *c)
 {
+    struct view_job job;
+    const bool fixed = view_find_job(c->parts->show, c->name, &job) == 0 && job.fixed != NULL;
     struct hearing hearing;
 
     hearing_begin(&hearing);
-    hearing_end(&hearing, c->parts->reloading.delete_job(c->parts->reloading.reload, c->name) == 0, c->reply);
+    hearing_end(&hearing,
+                c->parts->reloading.delete_job(c->parts->reloading.reload, fixed ? job.name : c->name) == 0,
+                c->reply);
 }
 
 /* --- impairments of a port --- */

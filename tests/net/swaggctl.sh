@@ -209,6 +209,19 @@ net_ctl job kill guest/twin
 net_until 20 "guest's rank is told" grep -q "operator has ended the job" "$NET_DIR/twin1.log"
 wait "${twins[@]}" || true
 
+step "so is one that an operator has added from one that workers have joined"
+net_ctl job add single "workers=[{\"ip\": \"$(net_ip 3)\", \"mac\": \"$(net_mac 3)\", \"port\": 7000}]"
+ip netns exec "$NET_ID-h1" "$COLLECTIVES" --switch "$(net_switch_ip)" --job single --rank 0 --size 2 --join-timeout 300000 \
+    --answer-timeout 300000 --calls 1 >"$NET_DIR/single.log" 2>&1 </dev/null &
+single=$!
+net_until 20 "it forms" prints = "state  forming" net_ctl -o state job guest/single
+expect_match "which to delete" "$(ctl_fails 1 job del single)" "several tenants have a job single; say which: .*/single"
+expect_match "one that is not deleted" "$(ctl_fails 1 job del guest/single)" "was not added by an operator"
+net_ctl job del /single
+expect_equal "jobs" "$(net_ctl -H -o name,tenant jobs | grep single | xargs)" "single guest"
+net_ctl job kill guest/single
+wait "$single" || true
+
 step "what was: jobs that began and ended, who was refused, what operators did; minutes of all jobs, and of one that is over"
 expect_match "events" "$(net_ctl events)" "Z +began +late +guest +"
 expect_match "a refusal" "$(net_ctl -H -o what,job,who events)" "refused +drained +$NET_SUBNET\.[0-9]+:[0-9]+"
