@@ -118,18 +118,17 @@ void static_jobs_close(struct static_jobs *s)
 
 /* Another configuration */
 
-/* The place of job n until now; -1: it is new, or another than it was. */
+/* The place of job n until now; -1: it is new, or another than it was. Jobs that the configuration names may
+ * stand in another order. */
 static int place_until_now(const struct config *running, const struct config *cfg, unsigned n)
 {
     const struct config_job job = config_job(cfg, n);
-    int was = (int)job.place;
+    const int was = job.is_named ? config_find(running, job.list, job.name) : (int)job.place;
 
-    if (job.may_change) {
-        was = config_find(running, job.list, job.name);
-        if (was < 0 || settings_item_differs(config_settings(running), job.list, running, (unsigned)was, cfg,
-                                             job.place, SETTING_WHEN_QUIET))
-            return -1;
-    }
+    if (was < 0 ||
+        (job.may_change && settings_item_differs(config_settings(running), job.list, running, (unsigned)was,
+                                                 cfg, job.place, SETTING_WHEN_QUIET)))
+        return -1;
     return (int)config_job_number(running, job.list, (unsigned)was);
 }
 

@@ -96,6 +96,40 @@ TEST(a_job_that_is_at_work_is_deleted)
     CU_ASSERT_EQUAL(running.static_jobs, 0);
 }
 
+/* A job that its workers' packets reach by other addresses is the same wherever the file has it. */
+TEST(jobs_that_the_file_names_keep_what_is_theirs_in_another_order)
+{
+    static const int tenant[CONFIG_TENANTS_MAX] = {0, 1};
+    static struct config changed;
+    struct static_jobs_next next;
+
+    static_jobs_close(&fixed);
+    jobs_free(&dp.jobs);
+    running.static_jobs = 0;
+    running.tenants = running.hostagg_jobs = 2;
+    running.hostagg[1] = running.hostagg[0];
+    strcpy(running.hostagg[1].common.name, "other");
+    running.hostagg[1].number = 10;
+    for (unsigned i = 0; i < 2; i++)
+        running.hostagg[i].common.tenant = (int)i;
+    for (unsigned rank = 0; rank < WORKERS; rank++)
+        running.hostagg[1].worker[rank] = peer(6 + rank);
+    dp.jobs = (struct jobs){.rcu = rcu, .kernels = kernels_or_exit()};
+    jobs_limit(&dp.jobs, &running);
+    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &running, 0), 0);
+    const unsigned train = fixed.job[0].number;
+
+    changed = running;
+    changed.hostagg[0] = running.hostagg[1];
+    changed.hostagg[1] = running.hostagg[0];
+    CU_ASSERT_EQUAL_FATAL(
+        static_jobs_prepare(&fixed, &(struct static_jobs_change){&running, &changed, tenant}, &next), 0);
+    static_jobs_commit(&fixed, &next, &changed);
+    CU_ASSERT_STRING_EQUAL(fixed.job[1].name, "train");
+    CU_ASSERT_EQUAL(fixed.job[1].number, train);
+    CU_ASSERT_EQUAL(fixed.job[1].plan.tenant, 0);
+}
+
 int main(void)
 {
     if (small_eal_start(128) < 0)
