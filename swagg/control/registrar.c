@@ -14,6 +14,7 @@
 #include "port/steer.h"
 #include "protocol/heard.h"
 #include "registry/registry_reload.h"
+#include "registry/registry_reserve.h"
 #include "registry/terms.h"
 #include "relay/protocol.h"
 #include "sodium_keys.h"
@@ -244,6 +245,8 @@ static int prepare_relayed(void *context, const struct relay_job *job, uint8_t *
         .at = member_at(&job->parent, job->parent_data_port),
     };
     rc = check_data_keys(r, &plan, text);
+    if (rc == 0 && !job->entry.resumed && !registry_admits(&r->common, &job->entry, text))
+        rc = -EMFILE;
     if (rc == 0)
         rc = open_job(r, &plan, number, text);
     keys_erase(&ours, sizeof(ours));

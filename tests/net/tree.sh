@@ -32,8 +32,9 @@ operators_link() { # SWITCH NUMBER
 for i in 0 1 2; do
     operators_link "${TREE_SWITCHES[i]}" "$i"
 done
+tenants=("" "tenants: [{name: everybody, addresses: [0.0.0.0/0], quota: {jobs: 1}}]" "") # left: one job at a time
 for i in 0 1 2; do
-    tree_config "${TREE_SWITCHES[i]}" "pool: {megabytes: 16, kept_frames: 512}" "memory: {mode: no-huge, megabytes: 128}" \
+    tree_config "${TREE_SWITCHES[i]}" "${tenants[i]}" "pool: {megabytes: 16, kept_frames: 512}" "memory: {mode: no-huge, megabytes: 128}" \
         "metrics: {listen: \"10.78.$i.2:9273\", tree: [$LIST]}"
 done
 tree_start "${TREE_SWITCHES[@]}"
@@ -93,6 +94,14 @@ for name in "${TREE_SWITCHES[@]}"; do
     net_until 60 "all switches, asked at $name" switches_are_shown "$name"
     net_until 60 "all jobs, asked at $name" jobs_are_shown "$name"
 done
+step "a leaf's quota holds for jobs that it passes on"
+train=("${RANK_PID[@]}")
+ranks_start second 4 --sizes 1 --order '((0,1),(2),3)'
+ranks_wait 120
+expect_match "why not" "$(cat "$NET_DIR"/rank?.log)" "tenant everybody has 1 jobs .* as many as the tenants\[0\].quota.jobs of a switch"
+expect_match "at the leaf" "$(tree_ctl left -H -o name,state jobs)" "train +running"
+RANK_PID=("${train[@]}")
+
 step "a leaf is away"
 job_ends
 tree_kill right

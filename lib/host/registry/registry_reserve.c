@@ -16,8 +16,9 @@ static void add_live(const struct ctl_entry *job, struct room_job to[LIVE_MAX], 
         to[(*n)++] = (struct room_job){.name = job->name, .tenant = job->tenant};
 }
 
-/* Jobs that have a place, those that form included. */
-static unsigned list_live(const struct registry_host *h, struct room_job to[LIVE_MAX])
+/* Jobs that have a place, those that form included, but for this one (NULL: all). */
+static unsigned list_live(const struct registry_host *h, const struct ctl_entry *but,
+                          struct room_job to[LIVE_MAX])
 {
     const struct relay_job *relayed;
     unsigned n = 0;
@@ -25,7 +26,17 @@ static unsigned list_live(const struct registry_host *h, struct room_job to[LIVE
     for (unsigned i = 0; i < h->config.max_jobs; i++)
         add_live(ctl_registry_entry(h->registry, i), to, &n);
     for (unsigned i = 0; (relayed = registry_host_relayed(h, i)) != NULL; i++)
-        add_live(&relayed->entry, to, &n);
+        if (&relayed->entry != but)
+            add_live(&relayed->entry, to, &n);
+    return n;
+}
+
+static unsigned count_of(int tenant, const struct room_job job[], unsigned jobs)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < jobs; i++)
+        n += job[i].tenant == tenant;
     return n;
 }
 
@@ -35,9 +46,9 @@ unsigned registry_kept(void *host, int tenant, const char *name, bool of_tenant)
     const struct room_job asked = {.name = name, .tenant = tenant};
     struct room_job live[LIVE_MAX];
 
-    return h->reserved.n == 0
-               ? 0
-               : reserved_places(&h->reserved, &asked, of_tenant ? tenant : -1, live, list_live(h, live));
+    return h->reserved.n == 0 ? 0
+                              : reserved_places(&h->reserved, &asked, of_tenant ? tenant : -1, live,
+                                                list_live(h, NULL, live));
 }
 
 /* Whether there is one more place, of all and of the tenant's. */
@@ -45,15 +56,41 @@ static bool has_place(const struct registry_host *h, int tenant, char text[AGG_T
 {
     const struct ctl_tenant *t = &h->tenant[tenant];
     struct room_job live[LIVE_MAX];
-    const unsigned n = list_live(h, live);
-    unsigned its = t->elsewhere + registry_kept((void *)h, tenant, NULL, true);
+    const unsigned n = list_live(h, NULL, live), its = t->elsewhere +
+                                                       registry_kept((void *)h, tenant, NULL, true) +
+                                                       count_of(tenant, live, n);
 
-    for (unsigned i = 0; i < n; i++)
-        its += live[i].tenant == tenant;
     if (n + registry_kept((void *)h, tenant, NULL, false) >= h->config.max_jobs)
         snprintf(text, AGG_TEXT_MAX, "no place is left of limits.jobs, %u", h->config.max_jobs);
     else if (t->jobs != 0 && its >= t->jobs)
         snprintf(text, AGG_TEXT_MAX, "no place is left of tenants[%d].quota.jobs, %u", tenant, t->jobs);
+    else
+        return true;
+    return false;
+}
+
+bool registry_admits(const struct registry_host *h, const struct ctl_entry *job, char text[CTL_TEXT_MAX])
+{
+    const struct ctl_tenant *t = &h->tenant[job->tenant];
+    const struct room_job asked = {.name = job->name, .tenant = job->tenant};
+    struct room_job live[LIVE_MAX];
+    const unsigned n = list_live(h, job, live),
+                   its = t->elsewhere + count_of(job->tenant, live, n) +
+                         reserved_places(&h->reserved, &asked, job->tenant, live, n),
+                   kept = reserved_places(&h->reserved, &asked, -1, live, n);
+
+    if (t->jobs != 0 && its >= t->jobs)
+        snprintf(
+            text, CTL_TEXT_MAX,
+            "tenant %s has %u jobs and places that are reserved, as many as the tenants[%d].quota.jobs of "
+            "a switch on the way allows",
+            t->name, its, job->tenant);
+    else if (kept > 0 && n + kept >= h->config.max_jobs)
+        snprintf(
+            text, CTL_TEXT_MAX,
+            "a switch on the way has %u jobs and %u places that are reserved, as many as its limits.jobs "
+            "allows",
+            n, kept);
     else
         return true;
     return false;
@@ -140,7 +177,7 @@ void registry_show_reserved(const struct registry_host *h, struct view_out *out)
     for (unsigned i = 0; i < h->reserved.n; i++) {
         const struct reservation *r = &h->reserved.at[i];
         struct room_job live[LIVE_MAX];
-        const unsigned n = list_live(h, live);
+        const unsigned n = list_live(h, NULL, live);
         struct reserved_view row = {.name = r->name,
                                     .job = r->pattern,
                                     .tenant = h->tenant[r->tenant].name,

@@ -9,6 +9,10 @@
 /* ctl_registry_actions.kept. */
 unsigned registry_kept(void *host, int tenant, const char *name, bool of_tenant);
 
+/* Whether a job that goes on to a switch above, and so is none of the registry's, may have a place here
+ * beside the others: within its tenant's quota, and besides what is kept. False: text says why not. */
+bool registry_admits(const struct registry_host *h, const struct ctl_entry *job, char text[CTL_TEXT_MAX]);
+
 /* Keeps room for seconds. wanted: what its job is to have; bytes and until are filled in here. False: there
  * is none, or the next start would not know of it; text says why. */
 bool registry_reserve(struct registry_host *h, const struct reservation *wanted, uint32_t seconds,
