@@ -64,13 +64,13 @@ json_t *added_begin(const struct common_host *host, const struct request *reques
     return described == NULL ? NULL : json_pack("{s:s,s:o}", "do", "add", "static", described);
 }
 
-void added_end(const struct common_host *host, const char *name, bool done, uint64_t now)
+bool added_end(const struct common_host *host, const char *name, bool done, uint64_t now)
 {
     if (done)
         log_notice("job %s: added by the operator", name);
     else
         config_delete_added(host->reload->running, name);
-    membership_follow((struct membership *)host->registry, now);
+    return membership_follow((struct membership *)host->registry, now);
 }
 
 json_t *added_begin_to_delete(const struct common_host *host, const char *name, struct reply *reply)
@@ -84,11 +84,11 @@ json_t *added_begin_to_delete(const struct common_host *host, const char *name, 
     return rc < 0 ? NULL : json_pack("{s:s,s:s}", "do", "remove", "static", name);
 }
 
-void added_end_to_delete(const struct common_host *host, const char *name, bool done, uint64_t now)
+bool added_end_to_delete(const struct common_host *host, const char *name, bool done, uint64_t now)
 {
     if (!done)
-        return;
+        return true;
     config_delete_added(host->reload->running, name);
     log_notice("job %s: deleted by the operator", name);
-    membership_follow((struct membership *)host->registry, now);
+    return membership_follow((struct membership *)host->registry, now);
 }

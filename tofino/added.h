@@ -14,6 +14,7 @@
 json_t *added_begin(const struct common_host *host, const struct request *request, struct reply *reply);
 json_t *added_begin_to_delete(const struct common_host *host, const char *name, struct reply *reply);
 
-/* The helper has answered. name: of the job. done: it has done it. */
-typedef void added_end_fn(const struct common_host *host, const char *name, bool done, uint64_t now);
+/* The helper has answered. name: of the job. done: it has done it. False: what has changed is not in the file
+ * of the next life. */
+typedef bool added_end_fn(const struct common_host *host, const char *name, bool done, uint64_t now);
 added_end_fn added_end, added_end_to_delete;

@@ -166,7 +166,7 @@ static void begin(struct membership *m, const json_t *kept, uint64_t now)
 {
     const struct saved *before = m->before;
 
-    if (before != NULL && (before->jobs == 0 || json_array_size(kept) > 0))
+    if (before != NULL && (before->jobs + before->left_out == 0 || json_array_size(kept) > 0))
         m->common.parts.boot_id = before->boot_id;
     registry_host_begin(&m->common);
     for (unsigned i = 0; before != NULL && i < before->jobs; i++)
@@ -274,12 +274,13 @@ void membership_close(struct membership *m)
     registry_host_close(&m->common);
 }
 
-void membership_follow(struct membership *m, uint64_t now)
+bool membership_follow(struct membership *m, uint64_t now)
 {
     registry_host_enter(&m->common, 0, now);
     registry_host_follow(&m->common); /* what its tenants have */
     m->kept = 0;                      /* which does not tell of static jobs */
     registry_host_leave(&m->common);
+    return !m->unwritten;
 }
 
 void membership_tick(struct membership *m)

@@ -46,8 +46,8 @@ static inline bool membership_has_begun(const struct membership *m)
 /* The helper's answer (helper_answered). */
 void membership_answered(struct membership *m, uint64_t id, const json_t *answer, uint64_t now);
 
-/* Another static job was added, or one deleted. */
-void membership_follow(struct membership *m, uint64_t now);
+/* Another static job was added, or one deleted. False: the file could not be written. */
+bool membership_follow(struct membership *m, uint64_t now);
 
 /* To be called now and then, before the registry's tick: a file that could not be written is tried again. */
 void membership_tick(struct membership *m);

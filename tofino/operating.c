@@ -214,7 +214,8 @@ static json_t *ask_to_add(struct errand *e)
 static json_t *ask_to_delete(struct errand *e)
 {
     e->end = added_end_to_delete;
-    return added_begin_to_delete(e->host, e->of.name, e->reply);
+    return added_begin_to_delete(e->host, e->of.fixed != NULL ? e->of.name : request_text(e->request, "name"),
+                                 e->reply);
 }
 
 static const struct command commands[] = {
@@ -275,21 +276,46 @@ static const struct command *command_called(const char *name, struct reply *repl
 
 /* --- what it is about -------------------------------------------------------------------------------- */
 
+/* The static job that is called NAME or, wholly, TENANT/NAME; NULL: there is none. */
+static const struct config_static *find_static(const struct config *cfg, const char *called, bool *wholly)
+{
+    const struct config_static *found = NULL;
+
+    *wholly = false;
+    for (unsigned i = 0; i < cfg->static_jobs && !*wholly; i++) {
+        const struct config_fixed *job = &cfg->static_job[i].common;
+        const char *tenant = job->tenant < 0 ? "" : cfg->tenant[job->tenant].name;
+        const size_t n = strlen(tenant);
+
+        *wholly =
+            strncmp(called, tenant, n) == 0 && called[n] == '/' && strcmp(called + n + 1, job->name) == 0;
+        if (*wholly || strcmp(job->name, called) == 0)
+            found = &cfg->static_job[i];
+    }
+    return found;
+}
+
 static bool find_job(struct errand *e, const char *name)
 {
     const struct registry_shown joined = registry_host_shown(&e->shown->membership->common);
-    const struct config *cfg = e->shown->cfg;
-    const int rc = registry_find(&joined, name, &e->of.job);
+    bool wholly;
+    const struct config_static *fixed = find_static(e->shown->cfg, name, &wholly);
+    const int rc = wholly ? -ENOENT : registry_find(&joined, name, &e->of.job);
 
-    for (unsigned i = 0; rc == -ENOENT && i < cfg->static_jobs; i++)
-        if (strcmp(cfg->static_job[i].common.name, name) == 0)
-            e->of.fixed = &cfg->static_job[i];
-    if (rc == -ENOTUNIQ)
+    if (rc == -ENOTUNIQ || (rc == 0 && fixed != NULL)) {
         reply_which_job(e->reply, &joined, name);
-    else if (rc == -ENOENT && e->of.fixed == NULL)
+        if (fixed != NULL)
+            json_array_append_new(
+                e->reply->choices,
+                json_sprintf("%s/%s",
+                             fixed->common.tenant < 0 ? "" : e->shown->cfg->tenant[fixed->common.tenant].name,
+                             name));
+    } else if (rc == -ENOENT && fixed == NULL) {
         reply_fail(e->reply, REPLY_UNKNOWN, "there is no job %s; `swaggctl jobs` lists them", name);
-    else
-        snprintf(e->of.name, sizeof(e->of.name), "%s", rc == 0 ? e->of.job->name : name);
+    } else {
+        e->of.fixed = rc == 0 ? NULL : fixed;
+        snprintf(e->of.name, sizeof(e->of.name), "%s", rc == 0 ? e->of.job->name : fixed->common.name);
+    }
     return e->reply->code == REPLY_OK;
 }
 
@@ -364,10 +390,16 @@ void commands_end(struct errand *e, const json_t *answer)
 {
     const char *error = helper_error(answer);
 
-    if (e->end != NULL)
-        e->end(e->host, e->of.name, error == NULL, e->shown->now);
+    const bool kept = e->end == NULL || e->end(e->host, e->of.name, error == NULL, e->shown->now);
+
     if (error != NULL)
         reply_fail(e->reply, REPLY_REFUSED, "%s", error);
+    else if (!kept)
+        reply_fail(
+            e->reply, REPLY_REFUSED,
+            "job %s: done, but the next start will not know of it: the file of --state cannot be written "
+            "(the log says why); it is tried again until it is",
+            e->of.name);
     else if (e->command->view != NULL)
         show(e, answer);
 }

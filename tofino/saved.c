@@ -289,11 +289,18 @@ static struct saved *read_jobs(const struct ctl_registry_config *cfg, const json
     saved->boot_id = (uint64_t)json_integer_value(json_object_get(all, "boot_id"));
     for (size_t i = 0; i < n; i++) {
         struct saved_job *job = &saved->job[saved->jobs];
+        const json_t *from = json_array_get(jobs, i);
+        const char *name = json_string_value(json_object_get(from, "name"));
 
-        if (read_job(cfg, json_array_get(jobs, i), job))
+        if (read_job(cfg, from, job)) {
             saved->jobs++;
-        else
-            memset(job, 0, sizeof(*job));
+            continue;
+        }
+        log_notice("job %s: cannot go on: its tenant, or the key of one of its members, is not in the "
+                   "configuration any more",
+                   name != NULL ? name : "without a name");
+        memset(job, 0, sizeof(*job));
+        saved->left_out++;
     }
     return saved;
 }

@@ -23,6 +23,7 @@ struct saved_job {
 struct saved {
     uint64_t boot_id;
     unsigned jobs;
+    unsigned left_out; /* that cannot go on, which the log says */
     struct saved_job job[];
 };
 
@@ -36,5 +37,5 @@ int saved_write(const char *path, const struct config *configuration, const stru
 void saved_take_added(const char *path, struct config *configuration);
 
 /* To be freed with free(). NULL: there is nothing to go on with; why is "" if there is no such file. Jobs
- * whose tenant or key is no longer in cfg are left out. */
+ * whose tenant or key is no longer in cfg are left out, and logged. */
 struct saved *saved_read(const char *path, const struct ctl_registry_config *cfg, char why[SAVED_WHY_MAX]);

@@ -211,6 +211,7 @@ TEST(a_job_whose_tenant_is_gone_is_left_out)
     read_so_many(1);
     CU_ASSERT_STRING_EQUAL(saved->job[0].entry.name, "shared");
     CU_ASSERT_EQUAL(saved->job[0].entry.tenant, 0);
+    CU_ASSERT_EQUAL(saved->left_out, 1);
 }
 
 static void load(struct config *c, const char *more)

@@ -232,6 +232,20 @@ TEST(jobs_that_are_not_added)
     expect_part(ADD("new", WORKER("4000")), "{}", "there are 16 such jobs, and no more are possible");
 }
 
+/* As the daemon does: where names are the same, by whose the job is. */
+TEST(a_job_that_was_added_is_told_from_one_that_joined)
+{
+    join("train");
+    expect_part(ADD("train", WORKER("4000")), "{}", "\"do\":\"add\"");
+    expect_part(COMMAND("\"job del\", \"name\": \"train\""), "{}",
+                "\"choices\":[\"lab/train\",\"/train\"],\"error\":\"several tenants have a job train");
+    expect_part(COMMAND("\"job del\", \"name\": \"lab/train\""), "{}", "was not added by an operator");
+    expect_part(COMMAND("\"ranks\", \"name\": \"/train\""), "{\"static\": {}}", "10.77.0.2:4000");
+    expect(COMMAND("\"job del\", \"name\": \"/train\""), "{}",
+           "{\"question\":{\"do\":\"remove\",\"static\":\"train\"}}");
+    expect_part(COMMAND("\"ranks\", \"name\": \"train\""), "{}", "\"address\":\"77.0.0.1:40001\"");
+}
+
 /* Joined or added, in whatever order. */
 TEST(added_jobs_count_against_the_quota)
 {
@@ -399,6 +413,26 @@ TEST(what_could_not_be_written_is_written_once_it_can)
     membership_tick(&rig.membership);
     registry_host_tick(&rig.membership.common, rig.now);
     CU_ASSERT(file_has(rig.state, "\"endpoint.mac\":10995116277762"));
+}
+
+/* An operator hears of it. */
+TEST(what_is_added_or_deleted_and_could_not_be_written)
+{
+    static const char unwritten[] = "the next start will not know of it";
+    char fresh[80];
+
+    snprintf(fresh, sizeof(fresh), "%s.new", rig.state);
+    CU_ASSERT_EQUAL_FATAL(mkdir(fresh, 0700), 0);
+    expect_part(ADD("new", WORKER("4000")), "{}", unwritten);
+    expect_part(COMMAND("\"job\", \"name\": \"new\""), "{}", "\"slots\":");
+    CU_ASSERT_EQUAL_FATAL(rmdir(fresh), 0);
+    membership_tick(&rig.membership);
+    registry_host_tick(&rig.membership.common, rig.now);
+    CU_ASSERT(file_has(rig.state, "\"name\":\"new\""));
+    CU_ASSERT_EQUAL_FATAL(mkdir(fresh, 0700), 0);
+    expect_part(COMMAND("\"job del\", \"name\": \"new\""), "{}", unwritten);
+    CU_ASSERT(file_has(rig.state, "\"name\":\"new\""));
+    CU_ASSERT_EQUAL_FATAL(rmdir(fresh), 0);
 }
 
 static int keep_added(void *context, struct config *next)
