@@ -215,10 +215,12 @@ void lines_move(struct lines *l, const struct pollfd poll[], unsigned polled, ui
         struct line *line = l->line[i];
         const bool ended = line->told[MTP_UP] && line->told[MTP_DOWN];
 
-        if (line->flow.dead || ended)
-            close_line(line, line->flow.dead);
-        else
+        if (!line->flow.dead && !ended) {
             l->line[kept++] = line;
+            continue;
+        }
+        mtp_end(&line->flow); /* it may have died just now */
+        close_line(line, line->flow.dead);
     }
     l->n = kept;
 }

@@ -245,6 +245,22 @@ TEST(a_connection_that_ends_leaves_the_others_to_themselves)
     CU_ASSERT_FALSE(rig.flow[1]->dead);
 }
 
+/* The time that others have for their messages is that of an answer which is still to be kept. */
+TEST(an_answer_ends_with_its_connection)
+{
+    begin(1000, 1, MTP_NEUTRAL);
+    rig.sender[0].calls = rig.sender[1].calls = 0;
+    settle();
+    CU_ASSERT_EQUAL(rig.group->waits_since, 0);
+    mtp_end(rig.flow[2]);
+    rig.now = WAIT - 1;
+    rig.sender[1].calls = 1;
+    settle();
+    CU_ASSERT(rig.flow[1]->attached);
+    mtp_tick(rig.group, WAIT);
+    CU_ASSERT_EQUAL(relayed(MTP_NOT_ALL), 0);
+}
+
 /* Whose bytes are in the sum is no longer known to the root: nobody may go on. */
 TEST(a_connection_that_ends_in_a_sum_ends_all_of_them)
 {
@@ -301,6 +317,23 @@ TEST(what_is_not_open_mpi_s_is_passed)
     CU_ASSERT_EQUAL(memcmp(mtp_pending(rig.flow[0], MTP_UP, &n), text, sizeof(text)), 0);
     CU_ASSERT_EQUAL(n, sizeof(text));
     CU_ASSERT_EQUAL(relayed(MTP_NO_OPEN_MPI), 1);
+}
+
+/* A sender need not have waited for the root's handshake to announce its message. */
+TEST(a_root_s_side_that_is_not_open_mpi_s_ends_a_sum)
+{
+    static const uint8_t text[] = "HTTP/1.0 400 Bad Request\r\n\r\n";
+
+    begin(3 * MTP_WINDOW_BYTES, 1, MTP_NEUTRAL);
+    while (!rig.group->summing || rig.flow[1]->taken == 0)
+        turn();
+    rig.flow[0]->way[MTP_DOWN].state = MTP_AT_HANDSHAKE;
+    mtp_take(rig.flow[0], MTP_DOWN, text, sizeof(text), 0);
+    settle();
+    for (unsigned s = 0; s < SENDERS; s++)
+        CU_ASSERT(rig.flow[s]->dead);
+    CU_ASSERT_FALSE(rig.group->summing);
+    CU_ASSERT_EQUAL(rig.root.done, 0);
 }
 
 TEST(messages_that_differ_are_not_summed)

@@ -84,7 +84,8 @@ static ptrdiff_t take_handshake(struct mtp_flow *f, enum mtp_side from, const ui
     if (n < OB1_HANDSHAKE_BYTES)
         return WAITS;
     if (!ob1_is_handshake(bytes)) {
-        mtp_relay(f, MTP_NO_OPEN_MPI);
+        mtp_unexpected(f,
+                       MTP_NO_OPEN_MPI); /* the sender may have announced a message before the root spoke */
         way->state = MTP_RELAY;
         return 0;
     }

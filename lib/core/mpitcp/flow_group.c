@@ -48,7 +48,8 @@ static void detach(struct mtp_flow *f)
     }
 }
 
-void mtp_relay(struct mtp_flow *f, enum mtp_reason reason)
+/* The flow is a relay from here on, and of no group. */
+static void relay(struct mtp_flow *f, enum mtp_reason reason)
 {
     if (!f->relay)
         f->group->counts.relayed[reason]++;
@@ -60,7 +61,7 @@ static void relay_all(struct mtp_group *g, enum mtp_reason reason)
 {
     for (unsigned s = 0; s < g->cfg.senders; s++)
         if (g->flow[s] != NULL)
-            mtp_relay(g->flow[s], reason);
+            relay(g->flow[s], reason);
     g->waits_since = UINT64_MAX;
 }
 
@@ -75,7 +76,7 @@ bool mtp_is_broken(const struct mtp_flow *f)
 static void end_flow(struct mtp_flow *f, enum mtp_reason reason)
 {
     f->dead = true;
-    mtp_relay(f, reason);
+    relay(f, reason);
 }
 
 void mtp_break(struct mtp_flow *f, enum mtp_reason reason)
@@ -97,7 +98,7 @@ void mtp_break(struct mtp_flow *f, enum mtp_reason reason)
 void mtp_unexpected(struct mtp_flow *f, enum mtp_reason reason)
 {
     if (!f->attached)
-        mtp_relay(f, reason);
+        relay(f, reason);
     else if (f->group->summing)
         mtp_break(f, MTP_BROKEN);
     else
@@ -120,6 +121,8 @@ void mtp_end(struct mtp_flow *f)
         waited_for |= g->flow[s] != NULL && g->flow[s]->announcements > 0;
     if (waited_for)
         relay_all(g, MTP_ENDED);
+    else
+        g->waits_since = UINT64_MAX; /* what was answered was its message */
 }
 
 /* --- a sum begins --- */
@@ -208,7 +211,7 @@ void mtp_announced(struct mtp_flow *f, const struct ob1_rndv *r)
 
     if (!f->attached) {
         if (g->flow[f->sender] != NULL || f->relay) {
-            mtp_relay(f, MTP_SECOND);
+            relay(f, MTP_SECOND);
             return;
         }
         g->flow[f->sender] = f;

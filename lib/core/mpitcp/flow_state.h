@@ -24,8 +24,6 @@ void mtp_answered(struct mtp_flow *f, const uint8_t bytes[OB1_PUT_BYTES], uint64
 uint64_t mtp_may_add(const struct mtp_flow *f);
 void mtp_add(struct mtp_flow *f, const uint8_t *bytes, size_t n);
 
-/* The flow is a relay from here on, and of no group. */
-void mtp_relay(struct mtp_flow *f, enum mtp_reason reason);
 /* The flow's job cannot go on: the flow ends, and with it all of the group, if it is one of them. */
 void mtp_break(struct mtp_flow *f, enum mtp_reason reason);
 bool mtp_is_broken(const struct mtp_flow *f);
