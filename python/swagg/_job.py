@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import atexit
 import collections
+import concurrent.futures
 import ctypes
 import enum
 import functools
@@ -125,7 +126,7 @@ class _Item:
     def __init__(self, future: "Future[Any]", call: Optional[Callable], post: Optional[Callable], then: Optional[Callable]):
         self.future, self.call, self.post, self.then = future, call, post, then
         self.request: Optional[ctypes.c_void_p] = None  # the library has it
-        self.error: Optional[Exception] = None  # it was not taken
+        self.error: Optional[Exception] = None  # it was not taken, or was and something was raised meanwhile
 
 
 class _Calls:
@@ -169,14 +170,38 @@ class _Calls:
 
     def make(self, call: Callable[..., int], *arguments: Any) -> None:
         if self.poster is not None and not self.is_poster():
-            self.post(lambda: self.make(call, *arguments), None, None).result()  # behind what was posted
+            self._make_behind(_Item(Future(), lambda: self.make(call, *arguments), None, None))
             return
         with self.making:
             _check(call(self.open(), *arguments))
 
+    def _make_behind(self, item: _Item) -> None:
+        """Makes a blocking call when all that was posted has ended. Its buffers are the caller's, and in use until then: what the handler of
+        a signal raises is raised afterwards, as where the library makes the call in this thread."""
+        heard: Optional[BaseException] = None
+        try:
+            self._append(item)
+        except BaseException as raised:
+            heard = raised
+        while True:
+            try:
+                with self.posting:
+                    if item not in self.posted:
+                        break
+                concurrent.futures.wait([item.future])
+            except BaseException as raised:
+                heard = raised
+        if heard is not None:
+            raise heard
+        item.future.result()
+
     def post(self, call: Optional[Callable], post: Optional[Callable], then: Optional[Callable]) -> "Future[Any]":
-        future: "Future[Any]" = Future()
-        future.set_running_or_notify_cancel()  # every rank makes it: there is no way back
+        item = _Item(Future(), call, post, then)
+        self._append(item)
+        return item.future
+
+    def _append(self, item: _Item) -> None:
+        item.future.set_running_or_notify_cancel()  # every rank makes it: there is no way back
         with self.posting:
             self.open()
             if self.closing:
@@ -184,10 +209,9 @@ class _Calls:
             if self.poster is None:
                 self.poster = threading.Thread(target=self._make_posted, name="swagg", daemon=True)
                 self.poster.start()
-            self.posted.append(_Item(future, call, post, then))
+            self.posting.notify()  # before it is there: from then on a signal's handler may raise
+            self.posted.append(item)
             self._hand_on()
-            self.posting.notify()
-        return future
 
     def _hand_on(self) -> None:
         """Gives the library what it may have now: nothing behind a function, which may make calls itself. With the lock."""
@@ -202,16 +226,19 @@ class _Calls:
                 if status == Status.FULL:
                     return
                 _check(status)
-                item.request = request
             except Exception as raised:
                 item.error = raised
+            finally:
+                if request:  # the library has it, whatever was raised
+                    item.request = request
 
     def _end(self, item: _Item):
         if item.call is not None:
             return item.call()
+        if item.request is not None:
+            _check(_swagg.swagg_wait(ctypes.byref(item.request)))
         if item.error is not None:
             raise item.error
-        _check(_swagg.swagg_wait(ctypes.byref(item.request)))
         return item.then() if item.then is not None else None
 
     def _make_posted(self):

@@ -342,7 +342,8 @@ def test_abort(server):
 
 
 class Interrupting(logging.Handler):
-    """Has this process hear Ctrl-C in the midst of a call, where the library writes its log, once all are in the meeting."""
+    """Has this process hear Ctrl-C in the midst of a call, where the library writes its log, once all are in the meeting; while its main
+    thread waits for another that makes the call, before they are."""
 
     def __init__(self, meeting):
         super().__init__()
@@ -351,8 +352,11 @@ class Interrupting(logging.Handler):
     def emit(self, record):
         if "no sum for chunk" in record.getMessage():
             logging.getLogger("swagg").removeHandler(self)
+            if threading.current_thread() is not threading.main_thread():
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
             self.meeting.wait()
-            signal.raise_signal(signal.SIGINT)
+            if threading.current_thread() is threading.main_thread():
+                signal.raise_signal(signal.SIGINT)
 
 
 def interrupted(rank, server, meeting):
@@ -371,9 +375,51 @@ def test_interrupted(server):
     ranks.run(interrupted, RANKS, server, ranks.meeting(RANKS))
 
 
+def interrupted_behind(rank, server, meeting):
+    """So where what was posted has a thread of its own: the buffers are in use until the call has ended."""
+    with job(server, "interrupted-behind", rank, local="off", warn_after_ms=50) as j:
+        swagg.post_allreduce(j, np.ones(5)).result()
+        sums = np.zeros(5)
+        if rank == 0:
+            logging.getLogger("swagg").addHandler(Interrupting(meeting))
+            raises(KeyboardInterrupt, "", swagg.allreduce, j, np.ones(5), "sum", sums)
+        else:
+            meeting.wait()
+            swagg.allreduce(j, np.ones(5), "sum", sums)
+        assert (sums == RANKS).all()
+        assert (swagg.allreduce(j, np.ones(5)) == RANKS).all()
+
+
+def test_interrupted_behind(server):
+    ranks.run(interrupted_behind, RANKS, server, ranks.meeting(RANKS))
+
+
+def interrupted_posting(rank, server):
+    """A call that the library has is not posted once more."""
+    library = swagg._job._swagg
+    post = library.swagg_post_allreduce
+
+    def post_and_hear(*arguments):
+        library.swagg_post_allreduce = post
+        assert post(*arguments) == 0
+        raise KeyboardInterrupt
+
+    with job(server, "interrupted-posting", rank) as j:
+        if rank == 0:
+            library.swagg_post_allreduce = post_and_hear
+            raises(KeyboardInterrupt, "", swagg.post_allreduce, j, np.ones(5))
+        else:
+            assert (swagg.post_allreduce(j, np.ones(5)).result() == RANKS).all()
+        assert (swagg.allreduce(j, np.full(5, 2.0)) == 2 * RANKS).all()
+
+
+def test_interrupted_posting(server):
+    ranks.run(interrupted_posting, RANKS, server)
+
+
 def test_one_raises(server):
     ranks.run(one_raises, RANKS, server)
 
 
 if __name__ == "__main__":
-    ranks.main(ranks.Server(BUILD).address, (test_version, test_variables, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_dropped, test_closes_after_questions, test_forks, test_mistakes, test_abort, test_interrupted, test_one_raises))
+    ranks.main(ranks.Server(BUILD).address, (test_version, test_variables, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_dropped, test_closes_after_questions, test_forks, test_mistakes, test_abort, test_interrupted, test_interrupted_behind, test_interrupted_posting, test_one_raises))
