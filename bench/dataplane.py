@@ -269,9 +269,10 @@ def latency_table(data):
 def answer(data):
     def handles(what):
         shares = [Sample(row["share"]).median * 100 for row in data[what] if row["share"]]
-        return f"{min(shares):.0f} to {max(shares):.0f}% of the frames that testpmd forwards a second" if shares else "as many frames as the source has"
+        return f"{min(shares):.0f} to {max(shares):.0f}%" if shares else "all that the source has"
 
-    return f"On one lcore over memif, aggregation handles {handles('aggregated')}; switching {handles('switched')}."
+    return (f"Of the frames that testpmd forwards a second, aggregation on one lcore over memif handles {handles('aggregated')}; "
+            f"switching {handles('switched')}.")
 
 
 def pages(data):
@@ -286,7 +287,7 @@ def pages(data):
 
 def plots(data):
     def series(key, label, kind, what="aggregated", times=1):
-        points = [(row["size"], Sample(row[key])) for row in data[what]]
+        points = [(row["size"], Sample(row[key])) for row in data[what] if row[key]]
         return (label, kind, [(size, Sample(sample.median * times)) for size, sample in points])
 
     ticks = [(row["size"], str(row["size"])) for row in data["aggregated"] if row["size"] in (64, 128, 256, 512, 1516, 9018)]
