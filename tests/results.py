@@ -549,6 +549,19 @@ def test_what_fails_changes_nothing(temporary):
     assert said.returncode == 1 and "1,busy.json is no whole record" in said.stdout and "Traceback" not in said.stdout, said.stdout
 
 
+def test_a_source_at_its_limit_tells_nothing_of_a_device(temporary):
+    records = temporary / "limited"
+    records.mkdir()
+    dataplane_records(records)
+    for run in RUNS:
+        put(records, f"{run},swagg,switched,64.json", {"answers_pps": 1e6, "idle": 0.01})
+        put(records, f"{run},testpmd,returned,192.json", {"answers_pps": 2e6, "idle": 0.01})
+    ways = dataplane.ways(records)
+    assert "bridge_vs_forward_64" not in ways and ways["agg_vs_forward_192"]() == [0.5] * len(RUNS), ways
+    page = dataplane.pages(dataplane.collect(records) | {"figures": {}})["dataplane"]
+    assert "| 64 | None | 1.00 | 2.00 | - | 1% | 50% |" in page and "| 192 | 9 | 1.00 | 2.00 | at most 50% | 50% | 1% |" in page, page
+
+
 def main():
     temporary = Path(sys.argv[1]) / "results"
     shutil.rmtree(temporary, ignore_errors=True)
@@ -565,6 +578,7 @@ def main():
     test_a_look_shows_what_there_is(temporary)
     test_a_benchmark_that_is_ended_prints_what_it_has(temporary)
     test_what_fails_changes_nothing(temporary)
+    test_a_source_at_its_limit_tells_nothing_of_a_device(temporary)
     shutil.rmtree(temporary)
 
 
