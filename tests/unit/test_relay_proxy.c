@@ -672,6 +672,33 @@ TEST(the_operator_of_a_switch_ends_a_job)
     CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
 }
 
+/* Also where the first of its ranks has left, in whose name the root would not hear it. */
+TEST(an_end_is_not_said_for_a_rank_that_has_left)
+{
+    start(0, 6);
+    until_all_are(CTL_SESSION_READY, 1);
+    ctl_session_leave(&net.session[0], net.now);
+    pass(1000);
+    CU_ASSERT(relay_end(net.proxy[1], 0, "t", net.now));
+    pass(200); /* no heartbeat is due */
+    for (unsigned rank = 1; rank < RANKS; rank++)
+        CU_ASSERT_STRING_EQUAL(net.session[rank].failure.text,
+                               "switch 10.0.1.1: its operator has ended the job");
+}
+
+/* Where the network loses what a switch says once. */
+TEST(an_end_that_is_lost_is_said_again)
+{
+    start(0, 6);
+    until_all_are(CTL_SESSION_READY, 1);
+    net.loss_ppm = 1000000;
+    CU_ASSERT(relay_end(net.proxy[1], 0, "t", net.now));
+    net.loss_ppm = 0;
+    pass(5000);
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        CU_ASSERT_EQUAL(net.session[rank].state, CTL_SESSION_FAILED);
+}
+
 /* The root's pool waits for the sum of all ranks that came by the switch 1, whoever of them has left since.
  */
 TEST(a_rank_that_leaves_early_stays_in_its_switchs_sum)

@@ -235,6 +235,14 @@ static struct relay_job *find_life(struct relay_proxy *p, const struct relay_rou
     return NULL;
 }
 
+const struct relay_job *relay_failed_here(struct relay_proxy *p, const struct relay_route *route,
+                                          uint32_t epoch)
+{
+    const struct relay_job *job = epoch == 0 ? NULL : find_life(p, route, epoch);
+
+    return job != NULL && job->entry.state == CTL_ENTRY_FAILED && job->refused ? job : NULL;
+}
+
 static void clear_job(struct relay_job *job)
 {
     *job = (struct relay_job){.entry.members = job->entry.members, .contributor = job->contributor};
@@ -282,7 +290,8 @@ void relay_part(struct relay_proxy *p, struct relay_job *job, unsigned rank, enu
         relay_close(p, job, NULL, now);
 }
 
-/* As if one of its ranks had said it: the root fails the job, and names that rank's switch. */
+/* As if one of its ranks had said it, that has not left: the root fails the job, and names that rank's
+ * switch. Where that is lost, heartbeats of ranks bring it (relay_failed_here). */
 static void abort_up(struct relay_proxy *p, const struct relay_job *job, const struct ctl_failure *why)
 {
     for (unsigned i = 0; i < p->cfg.max_processes; i++) {
@@ -297,7 +306,8 @@ static void abort_up(struct relay_proxy *p, const struct relay_job *job, const s
                                          .serial = route->serial + 1},
                                 .failure = *why};
 
-        if (route->incarnation == 0 || route->epoch == 0 || !is_life(job, route, route->epoch))
+        if (route->incarnation == 0 || route->epoch == 0 || !is_life(job, route, route->epoch) ||
+            job->entry.members[route->rank].state != CTL_MEMBER_JOINED)
             continue;
         route->serial++; /* so that its answer is not taken for one to something else */
         relay_send_message_up(p, route, &m);

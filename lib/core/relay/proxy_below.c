@@ -195,6 +195,7 @@ static void on_join(struct relay_proxy *p, struct relay_route *route, struct sen
     const struct ctl_message said = *m;
     const uint16_t payload_bytes = p->cfg.actions.payload_bytes(p->cfg.actions.ctx, uplink);
     struct ctl_failure why = {.rank = m->head.rank};
+    const struct relay_job *ended;
     int tenant = 0;
 
     if (payload_bytes == 0) { /* it is being asked what passes */
@@ -205,6 +206,11 @@ static void on_join(struct relay_proxy *p, struct relay_route *route, struct sen
     if (!admits(p, from, uplink, m, payload_bytes, &tenant, &why) ||
         is_turned_away(p, route, m, tenant, &why) ||
         (route == NULL && ctl_guard_is_retired(&p->guard, from, &why))) {
+        answer(p, s, &said, CTL_REFUSED, &why);
+        return;
+    }
+    if (said.join.resume && route != NULL && (ended = relay_failed_here(p, route, route->epoch)) != NULL) {
+        why = ended->entry.failure; /* the switch above has restarted meanwhile, and knows nothing of it */
         answer(p, s, &said, CTL_REFUSED, &why);
         return;
     }
@@ -242,18 +248,24 @@ static void on_join(struct relay_proxy *p, struct relay_route *route, struct sen
         answer(p, s, &said, CTL_PENDING, &why);
 }
 
-/* HEARTBEAT, LEAVE, ABORT */
+/* HEARTBEAT, LEAVE, ABORT. A rank of a job that this switch has failed says that with each heartbeat, until
+ * the switch above has heard it. */
 
 static void on_other(struct relay_proxy *p, struct relay_route *route, const struct ctl_endpoint *from,
                      struct ctl_message *m, uint64_t now)
 {
     struct relay_job *job = relay_job_of(p, route);
+    const struct relay_job *failed = relay_failed_here(p, route, m->head.epoch);
 
     if (m->head.serial > route->serial) {
         route->heard_at = now;
         follow(p, route, job, from);
     }
     route->serial = m->head.serial;
+    if (failed != NULL && m->head.type == CTL_HEARTBEAT) {
+        m->head.type = CTL_ABORT;
+        m->failure = failed->entry.failure;
+    }
     if (job != NULL && m->head.type == CTL_HEARTBEAT) {
         job->entry.members[route->rank].heartbeat = m->heartbeat;
         job->entry.members[route->rank].heard_at = now;

@@ -51,6 +51,10 @@ struct relay_route *relay_new_route(struct relay_proxy *p);
 
 /* The running or forming job of the route, in the life that it has READY of; NULL: there is none. */
 struct relay_job *relay_job_of(struct relay_proxy *p, const struct relay_route *route);
+/* The life in which this switch has failed that job by itself, which the switch above may not have heard;
+ * NULL: there is none. */
+const struct relay_job *relay_failed_here(struct relay_proxy *p, const struct relay_route *route,
+                                          uint32_t epoch);
 
 /* What this switch shows to that address for a boot id of the switch above, and the other way round. 0, for
  * none, stays and comes from no other: the one that would become 0 stays as well. */
