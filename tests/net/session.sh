@@ -15,6 +15,9 @@ CONTROLLER_SPACE=$NET_ID-h4 CONTROLLER_IP=$(net_ip 4) CONTROLLED=$NET_ID$NET_DAE
 # shellcheck disable=SC2034 # the same
 SWITCH_MAC=$(net_ctl --json status | python3 -c 'import json, sys; print(json.load(sys.stdin)["mac"])')
 
+# As most hosts do, the controller's has IPv6; gRPC then listens by that.
+ip netns exec "$CONTROLLER_SPACE" sysctl -qw net.ipv6.conf.lo.disable_ipv6=0
+
 step "a controller that cannot be"
 expect_end 2 'a setting is KEY=VALUE' "$NET_BUILD/session/swagg-switchml-session" threads
 expect_end 2 'bogus is no setting of these jobs. There are: threads, ' "$NET_BUILD/session/swagg-switchml-session" bogus=1
