@@ -111,7 +111,7 @@ class Statics:
         self.all.remove(static)
 
     def _close(self, static):
-        for job in static.jobs:
+        for job in reversed(static.jobs):  # the rows of all are the first one's: it goes last, also if this is killed in between
             if job.number in self.switch.jobs:
                 self.switch.close(job.number)
 

@@ -5,6 +5,7 @@ there that the next life does not know of, or that has no destination: it would 
 written down first, and then its destination, and its source last; what is taken out goes the other way round."""
 from control import plan
 from control.bfrt import SwitchError
+from control.say import say
 
 SOURCES, DESTINATIONS = "Ingress.bridge.sources", "Ingress.bridge.destinations"
 ADDRESSES = 4096  # that the tables have room for; one is the switch's own
@@ -22,6 +23,7 @@ class Stations:
         self.bfrt, self.keep = bfrt, keep
         self.learned = {}  # MAC address -> port, the one heard longest ago first
         self.fixed = {}    # the same, by operators: wherever they are heard
+        self.refused = False
 
     def __len__(self):
         return len(self.learned) + len(self.fixed)
@@ -58,10 +60,22 @@ class Stations:
             self.learned[mac] = port
         if heard:
             self.keep()
-        for mac, port in heard.items():
-            if mac in self.learned:  # else those behind it have taken its room
+        for mac, port in list(heard.items()):
+            if mac not in self.learned:  # those behind it have taken its room
+                continue
+            try:
                 self._write_learned(mac, port)
+            except SwitchError as problem:
+                self._take_out(mac)
+                del heard[mac]
+                self._say_refused(mac, problem)
         return heard
+
+    def _say_refused(self, mac, problem):
+        """A table may have no place for a station though others are free: what is sent to it goes to all ports."""
+        if not self.refused:
+            say(f"station {text(mac)} is not learnt, nor others that the chip refuses: {problem}")
+        self.refused = True
 
     def fix(self, mac, port):
         """It is on this port from now on, wherever it is heard; in the lives to come, too."""

@@ -138,7 +138,9 @@ class Tofino:
     def open(self, job, beside=None):
         """Writes everything that a job needs, or nothing; plan.DoesNotFit or bfrt.SwitchError says why. beside: the number of another job
         of the same rows, of which each has other slots."""
-        if job.number in self.jobs or job.number in self.unfinished:
+        if job.number in self.unfinished:  # it could not be closed
+            self._erase(job.number)
+        if job.number in self.jobs:
             raise plan.DoesNotFit(f"there is a job {job.number}")
         plan.check(job, self.chip)
         home = self._home(job, beside)

@@ -18,7 +18,7 @@ from control.bfrt import Bfrt, SwitchError
 from control.reasons import NAMES
 from control.requests import Requests as Asked
 from control.requests import shown
-from control.stations import ADDRESSES, DESTINATIONS, FIXED, SOURCES
+from control.stations import ADDRESSES, DESTINATIONS, FIXED, SOURCES, Stations
 from control.switch import FLOOD_COPIES, Place, Port, Tofino
 from interpreter.chip import Chip
 
@@ -478,6 +478,23 @@ class Control(Rig):
             self.switch.fix(0x02000000AAAA, 1)
 
 
+class Refusing:
+    """A chip that has no place for stations."""
+
+    def put(self, write):
+        raise SwitchError("no space")
+
+    def discard(self, write):
+        pass
+
+
+class StationsRefused(unittest.TestCase):
+    def test_a_station_that_the_chip_refuses_is_not_learnt(self):
+        stations = Stations(Refusing(), lambda: None)
+        self.assertEqual(stations.heard({7: 1, 8: 2}), {})
+        self.assertEqual((stations.port_of(7), len(stations)), (None, 0))
+
+
 class Asking(Rig):
     """With what swagg-tofino asks for."""
 
@@ -679,6 +696,22 @@ class Statics(Asking):
         self.assertTrue(all(f[52:56] == (6).to_bytes(4, "big") and f[36:38] == self.port(p, thread, job).to_bytes(2, "big")
                             for p, f in out))
         return [p for p, _ in out] == [0, 1, 2]
+
+    def test_a_life_that_is_killed_between_threads(self):
+        """The threads have rows in common, which are those of the first: it goes last, and the others are opened beside it."""
+        self.begin_and_hear(self.wanted)
+        close = self.switch.close
+
+        def close_and_die(number):
+            close(number)
+            raise Killed
+
+        with mock.patch.object(self.switch, "close", close_and_die), self.assertRaises(Killed):
+            self.ask(do="remove", static="published")
+        self.new_life()
+        self.begin_and_hear(self.wanted)
+        self.assertEqual(len({home.base for _, home in self.switch.jobs.values()}), 1)
+        self.all_are_summed(0)
 
     def all_are_summed(self, tensor):
         for packet in range(4):
