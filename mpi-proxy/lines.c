@@ -154,7 +154,7 @@ static void pass_end(struct line *line, enum mtp_side side)
 {
     if (!line->over[side] || line->told[side])
         return;
-    mtp_end(&line->flow);
+    mtp_over(&line->flow, side);
     if (line->in[side].begin < line->in[side].end || has_pending(line, side))
         return;
     line->told[side] = true;

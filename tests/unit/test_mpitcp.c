@@ -319,6 +319,20 @@ TEST(what_is_not_open_mpi_s_is_passed)
     CU_ASSERT_EQUAL(relayed(MTP_NO_OPEN_MPI), 1);
 }
 
+/* Half a header: nothing more will come that tells what it is. */
+TEST(what_is_there_at_the_end_is_passed)
+{
+    static const uint8_t text[] = "hi";
+    size_t n;
+
+    begin(1000, 0, MTP_NEUTRAL);
+    CU_ASSERT_EQUAL(mtp_take(rig.flow[0], MTP_UP, text, 2, 0), 0);
+    mtp_over(rig.flow[0], MTP_UP);
+    CU_ASSERT_EQUAL(mtp_take(rig.flow[0], MTP_UP, text, 2, 0), 2);
+    mtp_pending(rig.flow[0], MTP_UP, &n);
+    CU_ASSERT_EQUAL(n, 2);
+}
+
 /* A sender need not have waited for the root's handshake to announce its message. */
 TEST(a_root_s_side_that_is_not_open_mpi_s_ends_a_sum)
 {

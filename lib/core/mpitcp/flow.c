@@ -340,3 +340,9 @@ bool mtp_give(struct mtp_flow *f)
         moved = true;
     return (f->begun && finish_writing(f)) || moved;
 }
+
+void mtp_over(struct mtp_flow *f, enum mtp_side from)
+{
+    mtp_end(f);
+    f->way[from].state = MTP_RELAY;
+}

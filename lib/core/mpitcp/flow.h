@@ -145,3 +145,6 @@ void mtp_tick(struct mtp_group *g, uint64_t now);
 
 /* The connection has ended on one side, and all that came was taken, or cannot be. */
 void mtp_end(struct mtp_flow *f);
+
+/* The same, of this side: what is still there of it, if only half a header, is passed as it is. */
+void mtp_over(struct mtp_flow *f, enum mtp_side from);
