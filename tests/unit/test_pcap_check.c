@@ -117,6 +117,17 @@ static void lose_contribution(struct store *s)
     memmove(s->packets, s->packets + 1, s->count * sizeof(*s->packets));
 }
 
+/* As where only what comes to a host was captured. */
+static void lose_contributions(struct store *s)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->count; i++)
+        if (s->packets[i].result)
+            s->packets[kept++] = s->packets[i];
+    s->count = kept;
+}
+
 /* The last packet becomes worker 0's first once more, with a body of its own, after all others in time. */
 static void repeat_contribution(struct store *s)
 {
@@ -149,6 +160,16 @@ TEST(what_is_missing_is_counted)
     CU_ASSERT_EQUAL(j.unknown, usual.workers);
     CU_ASSERT_EQUAL(j.right, r.results - usual.workers);
     CU_ASSERT_EQUAL(j.wrong, 0);
+}
+
+TEST(results_without_any_contribution_are_unknown)
+{
+    struct recording r = record_run(&usual);
+    char why[128];
+    const struct verify_job j = check_run(&r, &usual, why, lose_contributions);
+
+    CU_ASSERT_EQUAL(j.unknown, r.results);
+    CU_ASSERT_EQUAL(j.right + j.wrong, 0);
 }
 
 TEST(retransmissions_are_no_contributions)

@@ -247,7 +247,7 @@ static void verify_result(struct verify *v, const struct store *s, const struct 
         j->empty++;
     else if (s->job[r->job].quorum)
         verify_quorate(v, s, c, r);
-    else if (c->workers != j->workers || c->conflict)
+    else if (c->workers == 0 || c->workers != j->workers || c->conflict) /* of 0 where none was captured */
         j->unknown++;
     else
         count_verdict(v, r, judge(format, s, c, r, text));
