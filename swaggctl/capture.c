@@ -44,10 +44,11 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-/* Without SA_RESTART, so that a signal ends the wait for more. A second one ends the program. */
+/* A signal ends the wait for more, which Linux does not restart where it has a timeout (signal(7)); it must
+ * not end a write, of which some would be lost. A second one ends the program. */
 static void catch_signals(int fd)
 {
-    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
     const struct timeval look = {.tv_sec = 1}; /* for a signal that came just before a wait */
 
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));

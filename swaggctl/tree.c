@@ -177,13 +177,23 @@ static void add_switch(struct tree *t, int i, unsigned level)
 
 /* --- jobs ---------------------------------------------------------------------------------------------- */
 
+static bool is_listed(const char *list, const char *host)
+{
+    const size_t n = strlen(host);
+
+    for (const char *at = list; (at = strstr(at, host)) != NULL; at++)
+        if ((at == list || at[-1] == ',') && (at[n] == ',' || at[n] == '\0'))
+            return true;
+    return false;
+}
+
 /* "10.77.0.1:40001" without the port. */
 static void append_host(char text[TEXT_MAX], const char *address)
 {
     char host[VIEW_ADDRESS_MAX];
 
     snprintf(host, sizeof(host), "%.*s", (int)strcspn(address, ":"), address);
-    if (strstr(text, host) == NULL)
+    if (!is_listed(text, host))
         append(text, host);
 }
 

@@ -251,6 +251,9 @@ captures() { # FILE [OPTION...]: begins, in the background
 }
 captured() { # ends it; sets frames and lost, how many there were
     kill -INT "$capture"
+    captured_are
+}
+captured_are() {
     net_until 20 "the capture has ended" net_gone "$capture"
     wait "$capture"
     read -r frames lost < <(sed -n 's/ frames captured, \(.*\) lost .*/ \1/p' "$NET_DIR/capture.log")
@@ -275,6 +278,21 @@ captured
 expect_equal "frames that a late reader loses" "$lost" 0
 [ "$frames" -gt 10000 ] || fail "$frames frames of twenty large collectives"
 rm "$NET_DIR/late.pcapng"
+mkfifo "$NET_DIR/slow"
+"$CTL" -s "$NET_ID" capture --write - >"$NET_DIR/slow" 2>"$NET_DIR/capture.log" &
+capture=$!
+exec {slow}<"$NET_DIR/slow"
+head -c 4 <&"$slow" >"$NET_DIR/slow.pcapng" # it has begun
+net_exec 0 ping -q -f -c300 -s1400 -W60 "$(net_ip 1)" >/dev/null
+net_until 20 "it waits for its reader" grep -q '^1 ' "/proc/$capture/syscall" # write
+kill -INT "$capture"
+cat <&"$slow" >>"$NET_DIR/slow.pcapng" &
+reader=$!
+exec {slow}<&-
+captured_are
+wait "$reader"
+[ "$frames" -ge 600 ] || fail "$frames frames of 300 pings"
+expect_equal "frames for a slow reader" "$("$here/pcapng.py" "$NET_DIR/slow.pcapng" | grep -c '^h[01] [12]')" "$frames"
 RANK_PID=()
 rank_start watched 0 2 --calls 40 --largest 5000 --stop-before 20
 rank_start watched 1 2 --calls 40 --largest 5000

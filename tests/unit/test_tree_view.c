@@ -49,6 +49,22 @@ static json_t *view_of(json_t *of_told, json_t *away)
     return view;
 }
 
+/* An address may be part of another's text. */
+TEST(every_host_of_a_job_is_named)
+{
+    json_t *one = json_pack(
+        "{s:{s:s}, s:[], s:[], s:[{s:s, s:s, s:i, s:[{s:i, s:s, s:s, s:i}, {s:i, s:s, s:s, s:i}, {s:i, "
+        "s:s, s:s, s:i}]}]}",
+        "status", "ip", "10.0.0.254", "ports", "uplinks", "jobs", "name", "train", "state", "running",
+        "level", 1, "ranks", "rank", 0, "state", "joined", "address", "10.0.0.12:5", "level", 1, "rank", 1,
+        "state", "joined", "address", "10.0.0.1:5", "level", 1, "rank", 2, "state", "joined", "address",
+        "10.0.0.12:6", "level", 1);
+    json_t *view = view_of(json_pack("[o]", one), json_array());
+
+    CU_ASSERT_STRING_EQUAL(text(view, "jobs", 0, "hosts"), "10.0.0.12,10.0.0.1");
+    json_decref(view);
+}
+
 TEST(the_root_is_above_whoever_is_asked_first)
 {
     json_t *view = view_of(json_pack("[o, o, o]", told("10.0.0.3", "10.0.0.2", 3, 0),
