@@ -29,7 +29,7 @@ class Feedback:
         parameters = bucket.parameters()
         numbers = tuple([self.numbers.setdefault(p, len(self.numbers)) for p in parameters])
         if numbers not in self.buckets:
-            whole = torch.zeros(bucket.buffer().numel())
+            whole = torch.zeros(bucket.buffer().numel(), dtype=torch.float32, device="cpu")  # the library's, whatever the defaults are
             for number, part in zip(numbers, whole.split([p.numel() for p in parameters])):
                 before = self.parts.get(number, part)
                 if before.shape != part.shape:
