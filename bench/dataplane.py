@@ -162,11 +162,11 @@ def ways(directory):
     def by_workers():
         return records.ratios(*([row["answers_pps"] for row in rows["swagg", f"{what},1076"]] for what in ("aggregated", "two_workers")))
 
-    of_forwarding = {f"{name}_{called}": partial(shares, rows, *pair, size)
-                     for name, pair in (("agg_vs_forward", AGGREGATED), ("bridge_vs_forward", SWITCHED))
-                     for called, size in (*((size, size) for size in sorted(sizes)), ("9000", 9018)) if size in sizes}
+    of_forwarding = {f"{name}_{size}": (*pair, size) for size in sorted(sizes)
+                     for name, pair in (("agg_vs_forward", AGGREGATED), ("bridge_vs_forward", SWITCHED))}
+    of_forwarding |= {f"agg_vs_forward_{name}": (*AGGREGATED, size) for name, (size, _) in AIMED.items() if size in sizes}
 
-    return {**{name: way for name, way in of_forwarding.items() if way()},
+    return {**{name: partial(shares, rows, *what) for name, what in of_forwarding.items() if shares(rows, *what)},
             **{f"lcore_vs_bound_{size}": lambda size=size: over_nothing(rows, size, "cold", "device")["vs_bound"] for size in BOUND},
             "frames_sent_per_received": lambda: counted(rows, 1516, "device")["sent_per_received"],
             "bytes_touched_per_result_1516": lambda: counted(rows, 1516, "device")["touched"],

@@ -48,7 +48,7 @@ static void keep(struct registry_host *h)
     if (m->unwritten)
         return; /* it has been said */
     m->unwritten = true;
-    log_notice("%s: %s; jobs end when swagg-tofino does (--state names another file)", m->parts.state,
+    log_notice("%s: %s; the next start knows of no change since (--state names another file)", m->parts.state,
                strerror(-rc));
 }
 

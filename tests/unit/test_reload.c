@@ -96,7 +96,7 @@ TEST(a_job_that_is_at_work_is_deleted)
     CU_ASSERT_EQUAL(running.static_jobs, 0);
 }
 
-/* A job that its workers' packets reach by other addresses is the same wherever the file has it. */
+/* They stay the same jobs, of the same tenants. */
 TEST(jobs_that_the_file_names_keep_what_is_theirs_in_another_order)
 {
     static const int tenant[CONFIG_TENANTS_MAX] = {0, 1};

@@ -397,21 +397,38 @@ TEST(nobody_joins_from_the_port_of_a_worker_of_the_file)
 }
 
 /* As on a disk that is full for a while. */
-TEST(what_could_not_be_written_is_written_once_it_can)
+static void fill_disk(void)
 {
     char fresh[80];
 
-    join("train");
-    beat(9);
     snprintf(fresh, sizeof(fresh), "%s.new", rig.state);
     CU_ASSERT_EQUAL_FATAL(mkdir(fresh, 0700), 0);
-    beat(10);
-    membership_tick(&rig.membership);
-    registry_host_tick(&rig.membership.common, rig.now);
-    CU_ASSERT(!file_has(rig.state, "\"endpoint.mac\":10995116277762"));
+}
+
+static void make_room(void)
+{
+    char fresh[80];
+
+    snprintf(fresh, sizeof(fresh), "%s.new", rig.state);
     CU_ASSERT_EQUAL_FATAL(rmdir(fresh), 0);
+}
+
+static void tick(void)
+{
     membership_tick(&rig.membership);
     registry_host_tick(&rig.membership.common, rig.now);
+}
+
+TEST(what_could_not_be_written_is_written_once_it_can)
+{
+    join("train");
+    beat(9);
+    fill_disk();
+    beat(10);
+    tick();
+    CU_ASSERT(!file_has(rig.state, "\"endpoint.mac\":10995116277762"));
+    make_room();
+    tick();
     CU_ASSERT(file_has(rig.state, "\"endpoint.mac\":10995116277762"));
 }
 
@@ -419,20 +436,17 @@ TEST(what_could_not_be_written_is_written_once_it_can)
 TEST(what_is_added_or_deleted_and_could_not_be_written)
 {
     static const char unwritten[] = "the next start will not know of it";
-    char fresh[80];
 
-    snprintf(fresh, sizeof(fresh), "%s.new", rig.state);
-    CU_ASSERT_EQUAL_FATAL(mkdir(fresh, 0700), 0);
+    fill_disk();
     expect_part(ADD("new", WORKER("4000")), "{}", unwritten);
     expect_part(COMMAND("\"job\", \"name\": \"new\""), "{}", "\"slots\":");
-    CU_ASSERT_EQUAL_FATAL(rmdir(fresh), 0);
-    membership_tick(&rig.membership);
-    registry_host_tick(&rig.membership.common, rig.now);
+    make_room();
+    tick();
     CU_ASSERT(file_has(rig.state, "\"name\":\"new\""));
-    CU_ASSERT_EQUAL_FATAL(mkdir(fresh, 0700), 0);
+    fill_disk();
     expect_part(COMMAND("\"job del\", \"name\": \"new\""), "{}", unwritten);
     CU_ASSERT(file_has(rig.state, "\"name\":\"new\""));
-    CU_ASSERT_EQUAL_FATAL(rmdir(fresh), 0);
+    make_room();
 }
 
 static int keep_added(void *context, struct config *next)

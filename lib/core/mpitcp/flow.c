@@ -84,8 +84,7 @@ static ptrdiff_t take_handshake(struct mtp_flow *f, enum mtp_side from, const ui
     if (n < OB1_HANDSHAKE_BYTES)
         return WAITS;
     if (!ob1_is_handshake(bytes)) {
-        mtp_unexpected(f,
-                       MTP_NO_OPEN_MPI); /* the sender may have announced a message before the root spoke */
+        mtp_unexpected(f, MTP_NO_OPEN_MPI); /* a sender may be in a sum before its root speaks */
         way->state = MTP_RELAY;
         return 0;
     }

@@ -51,18 +51,35 @@ unsigned registry_kept(void *host, int tenant, const char *name, bool of_tenant)
                                                 list_live(h, NULL, live));
 }
 
+/* Places that are taken beside one job, or kept from it. */
+struct places {
+    unsigned live, kept; /* of all */
+    unsigned of_tenant;  /* both, and jobs that nobody joins */
+};
+
+/* asked: by a job of this tenant and name (NULL: of none). but: as for list_live. */
+static struct places places_beside(const struct registry_host *h, const struct room_job *asked,
+                                   const struct ctl_entry *but)
+{
+    struct room_job live[LIVE_MAX];
+    const unsigned n = list_live(h, but, live);
+
+    return (struct places){.live = n,
+                           .kept = reserved_places(&h->reserved, asked, -1, live, n),
+                           .of_tenant = h->tenant[asked->tenant].elsewhere +
+                                        count_of(asked->tenant, live, n) +
+                                        reserved_places(&h->reserved, asked, asked->tenant, live, n)};
+}
+
 /* Whether there is one more place, of all and of the tenant's. */
 static bool has_place(const struct registry_host *h, int tenant, char text[AGG_TEXT_MAX])
 {
     const struct ctl_tenant *t = &h->tenant[tenant];
-    struct room_job live[LIVE_MAX];
-    const unsigned n = list_live(h, NULL, live), its = t->elsewhere +
-                                                       registry_kept((void *)h, tenant, NULL, true) +
-                                                       count_of(tenant, live, n);
+    const struct places p = places_beside(h, &(struct room_job){.tenant = tenant}, NULL);
 
-    if (n + registry_kept((void *)h, tenant, NULL, false) >= h->config.max_jobs)
+    if (p.live + p.kept >= h->config.max_jobs)
         snprintf(text, AGG_TEXT_MAX, "no place is left of limits.jobs, %u", h->config.max_jobs);
-    else if (t->jobs != 0 && its >= t->jobs)
+    else if (t->jobs != 0 && p.of_tenant >= t->jobs)
         snprintf(text, AGG_TEXT_MAX, "no place is left of tenants[%d].quota.jobs, %u", tenant, t->jobs);
     else
         return true;
@@ -72,25 +89,21 @@ static bool has_place(const struct registry_host *h, int tenant, char text[AGG_T
 bool registry_admits(const struct registry_host *h, const struct ctl_entry *job, char text[CTL_TEXT_MAX])
 {
     const struct ctl_tenant *t = &h->tenant[job->tenant];
-    const struct room_job asked = {.name = job->name, .tenant = job->tenant};
-    struct room_job live[LIVE_MAX];
-    const unsigned n = list_live(h, job, live),
-                   its = t->elsewhere + count_of(job->tenant, live, n) +
-                         reserved_places(&h->reserved, &asked, job->tenant, live, n),
-                   kept = reserved_places(&h->reserved, &asked, -1, live, n);
+    const struct places p =
+        places_beside(h, &(struct room_job){.name = job->name, .tenant = job->tenant}, job);
 
-    if (t->jobs != 0 && its >= t->jobs)
+    if (t->jobs != 0 && p.of_tenant >= t->jobs)
         snprintf(
             text, CTL_TEXT_MAX,
             "tenant %s has %u jobs and places that are reserved, as many as the tenants[%d].quota.jobs of "
             "a switch on the way allows",
-            t->name, its, job->tenant);
-    else if (kept > 0 && n + kept >= h->config.max_jobs)
+            t->name, p.of_tenant, job->tenant);
+    else if (p.kept > 0 && p.live + p.kept >= h->config.max_jobs)
         snprintf(
             text, CTL_TEXT_MAX,
             "a switch on the way has %u jobs and %u places that are reserved, as many as its limits.jobs "
             "allows",
-            n, kept);
+            p.live, p.kept);
     else
         return true;
     return false;
